@@ -12,6 +12,7 @@ from keras_transformers.utils.untrusted import warn_user
 from zoo._checkpoint import Checkpoint
 
 CLASSIFIER = "classifier"  # the layer with an output for each label
+SPAN = "qa_outputs"  # the layer of a question answering model, which files of some families call a classifier
 
 
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
@@ -65,12 +66,14 @@ def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
 
 
 def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Return the classifier as a layer to start afresh, if the checkpoint's one is of another task.
+    """Return the last layer of the head as one to start afresh, if the checkpoint's one is of another task.
 
-    It is kept where both tasks share it: one output that means the same.
+    A classifier is kept where both tasks share it: one output that means the same.
     """
-    if task.name == checkpoint.task or CLASSIFIER not in task.kind.new_layers:
+    if task.name == checkpoint.task:
         return ()
+    if CLASSIFIER not in task.kind.new_layers:
+        return (SPAN,) if SPAN in task.kind.new_layers and checkpoint.labels else ()
     is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels or ()) == 1
     is_shared = is_shared and task.model.get_layer(CLASSIFIER).kernel.shape[-1] == 1
     return () if is_shared else (CLASSIFIER,)

@@ -14,6 +14,8 @@ POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
+CLASSIFIER_POOLINGS = ("first", "mean", "late")
+HEAD_TRANSFORMS = ("masked_lm", "all", "none")
 ONE_STACK = ("num_decoder_layers", "encoder_vocabulary_size", "decoder_start_id")  # fields that need two stacks
 PAD_ID = 1  # fairseq's, in every vocabulary
 
@@ -57,7 +59,8 @@ def check_choices(config: Any) -> None:
         ValueError: A choice is unknown, or a field needs two stacks.
     """
     choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
-               "position_layout": POSITION_LAYOUTS}  # fmt: skip
+               "position_layout": POSITION_LAYOUTS, "classifier_pooling": CLASSIFIER_POOLINGS,
+               "head_transform": HEAD_TRANSFORMS}  # fmt: skip
     for name, allowed in choices.items():
         if getattr(config, name) not in allowed:
             raise ValueError(f"{name} must be one of {allowed}: received {shown(getattr(config, name))}.")
@@ -132,6 +135,24 @@ def check_sharing(config: Any) -> None:
         raise ValueError(
             "blocks with the same weights have the same options: received block_options with num_block_groups="
             f"{config.num_block_groups}. Leave one of them out."
+        )
+
+
+def check_heads(config: Any) -> None:
+    """Check that the options of an encoder's heads are given to an encoder only.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They are not.
+    """
+    usual = {"classifier_pooling": CLASSIFIER_POOLINGS[0], "head_transform": HEAD_TRANSFORMS[0], "head_bias": True}
+    given = [name for name, value in usual.items() if getattr(config, name) != value]
+    if given and config.kind != "encoder":
+        raise ValueError(
+            f"{given} belong to an encoder: received them with kind={config.kind!r}. A decoder's classifier reads the "
+            "last token. Leave them out."
         )
 
 

@@ -12,7 +12,7 @@ MOST_BLOCKS = 1000  # in a stack, as in DeepNet, the deepest published: Wang et 
 # Ten times the largest models published (10^12, as Switch Transformers): 40 TB in float32, more than machines hold.
 MOST_WEIGHTS = 10**13
 SWITCHES = ("final_dropout", "cross_attention", "gated", "use_bias", "tie_embeddings", "scale_outputs", "output_bias",
-            "scale_embeddings", "embedding_norm")  # fmt: skip
+            "scale_embeddings", "embedding_norm", "head_bias")  # fmt: skip
 RANGES = ("initializer_range", "embedding_initializer_range", "output_initializer_range")
 
 

@@ -10,18 +10,16 @@ from keras_transformers.config.block_options import BlockOptions, make_block_opt
 from keras_transformers.config.choices import (
     check_blocks,
     check_choices,
+    check_heads,
     check_mixer,
     check_offset,
     check_sharing,
     position_kinds,
 )
 from keras_transformers.config.limits import check_kinds, check_limits
-from keras_transformers.utils.number_checks import is_number, is_size, is_token_id
+from keras_transformers.config.numbers import check_ids, check_numbers
+from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import brief, shown
-
-OPTIONAL_SIZES = ("embedding_dim", "num_block_groups", "num_decoder_layers", "encoder_vocabulary_size")
-RATES = ("dropout", "attention_dropout", "activation_dropout", "pooler_dropout", "classifier_dropout")
-OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +49,13 @@ class TransformerConfig:
         classifier_dropout: Rate before the last layer of a classifier; `dropout` when None.
         final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
-        pooler_activation: Keras activation of the pooler.
+        pooler_activation: Keras activation of the pooler; of the masked-LM head too, if `head_transform` is `"all"`.
+        classifier_pooling: What the classifier of an encoder reads: `"first"`, the first token; `"mean"`, the mean of
+            all tokens; or `"late"`, each token, and then takes the mean of the logits (EuroBERT).
+        head_transform: Which heads of an encoder begin with a dense layer, an activation and a norm: `"masked_lm"`,
+            the masked LM's (BERT); `"all"`, those that read single tokens, too, and the pooler has a norm (ModernBERT);
+            `"none"` (EuroBERT).
+        head_bias: Whether the dense layers at the beginning of heads have biases.
         epsilon: Added to the variance in normalisations.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` (the paper, BERT) or `"pre"`.
@@ -128,6 +132,9 @@ class TransformerConfig:
     final_dropout: bool = False
     activation: str = "gelu"
     pooler_activation: str = "tanh"
+    classifier_pooling: str = "first"
+    head_transform: str = "masked_lm"
+    head_bias: bool = True
     epsilon: float = 1e-12
     norm: str = "layer"
     norm_order: str = "post"
@@ -187,50 +194,17 @@ class TransformerConfig:
             self._set("head_dim", self.hidden_dim // self.num_heads)
         check_choices(self)
         check_kinds(self)
-        self._check_numbers()
+        check_numbers(self)
         check_mixer(self)
         check_sharing(self)
-        self._check_ids()
+        check_heads(self)
+        check_ids(self)
         check_blocks(self)
         check_offset(self)
         check_limits(self)
 
     def _set(self, name: str, value: Any):
         object.__setattr__(self, name, value)
-
-    def _check_numbers(self):
-        optional = [name for name in OPTIONAL_SIZES if getattr(self, name) is not None]
-        for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
-                     "intermediate_dim", "max_length", "kernel_size", *optional):  # fmt: skip
-            self._check_size(name)
-        for name in RATES:
-            if name == "classifier_dropout" and self.classifier_dropout is None:
-                continue
-            if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1):
-                raise ValueError(f"{name} is a rate in [0, 1): received {shown(getattr(self, name))}.")
-            self._set(name, float(getattr(self, name)))
-        if self.num_heads % self.num_kv_heads:
-            raise ValueError(
-                f"num_heads must be a multiple of num_kv_heads: received num_heads={self.num_heads}, "
-                f"num_kv_heads={self.num_kv_heads}."
-            )
-
-    def _check_size(self, name: str):
-        if not is_size(getattr(self, name)):
-            raise ValueError(f"{name} must be a positive integer: received {shown(getattr(self, name))}.")
-        self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
-
-    def _check_ids(self):
-        optional = {name: () if getattr(self, name) is None else (getattr(self, name),) for name in OPTIONAL_IDS}
-        for name, ids in {"eos_ids": self.eos_ids, **optional}.items():
-            if not all(is_token_id(number, self.vocabulary_size) for number in ids):
-                raise ValueError(
-                    f"{name} must be a token id in [0, {self.vocabulary_size}): received {shown(getattr(self, name))}."
-                )
-        self._set("eos_ids", tuple(map(int, self.eos_ids)))
-        if self.encoder_vocabulary_size and self.fill_id >= self.encoder_vocabulary_size:
-            below = f"expected one in [0, {self.encoder_vocabulary_size}), the encoder's vocabulary"
-            raise ValueError(f"pad_id is a token of both sides: {below}; received {self.pad_id}.")
 
     @property
     def position_kinds(self) -> tuple[str, ...]:

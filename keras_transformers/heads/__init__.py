@@ -1,6 +1,10 @@
 """Heads: functions from hidden states to the outputs of a task, by the functional API."""
 
-from keras_transformers.heads.classification_head import classification_head
+from keras_transformers.heads.classification_head import (
+    classification_head,
+    text_classification_head,
+    token_classification_head,
+)
 from keras_transformers.heads.grouped_rows import grouped
 from keras_transformers.heads.language_model import language_model_head
 from keras_transformers.heads.masked_lm_head import masked_lm_head
@@ -20,4 +24,6 @@ __all__ = [
     "pooler",
     "replaced_token_head",
     "span_head",
+    "text_classification_head",
+    "token_classification_head",
 ]

@@ -1,8 +1,10 @@
-"""The head for classification and regression of whole texts."""
+"""Heads for classification and regression of texts and of tokens."""
 
 from __future__ import annotations
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.pooling import mean_of_tokens, pooler
+from keras_transformers.heads.transform import token_states
 from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.utils.tensor_types import Tensor
@@ -48,3 +50,62 @@ def classification_head(
         name="classifier",
     )
     return layer(dropped)
+
+
+def text_classification_head(
+    config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor, num_classes: int, dtype: str | None = None
+) -> Tensor:
+    """Classify whole texts: the pooler, then `classification_head`.
+
+    Args:
+        config: Sizes and options of an encoder.
+        hidden_states: (B, T, D).
+        padding_mask: (B, T), 0 for padding.
+        num_classes: Classes, or regression targets.
+        dtype: Name of a Keras dtype policy.
+
+    Returns:
+        Logits (B, num_classes).
+
+    Raises:
+        ValueError: `num_classes` is not positive.
+
+    Example:
+
+    >>> import keras
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
+    >>> text_classification_head(config, keras.Input((None, 16)), keras.Input((None,)), num_classes=3).shape
+    (None, 3)
+    """
+    pooled = pooler(config, hidden_states, dtype, padding_mask)  # (B, D), or (B, T, D)
+    logits = classification_head(config, pooled, num_classes, dtype)  # (B, C), or (B, T, C)
+    return mean_of_tokens(logits, padding_mask) if config.classifier_pooling == "late" else logits
+
+
+def token_classification_head(
+    config: TransformerConfig, hidden_states: Tensor, num_classes: int, dtype: str | None = None
+) -> Tensor:
+    """Classify each token: `classification_head` on the hidden states.
+
+    Args:
+        config: Sizes and options of an encoder.
+        hidden_states: (B, T, D).
+        num_classes: Classes.
+        dtype: Name of a Keras dtype policy.
+
+    Returns:
+        Logits (B, T, num_classes).
+
+    Raises:
+        ValueError: `num_classes` is not positive.
+
+    Example:
+
+    >>> import keras
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
+    >>> token_classification_head(config, keras.Input((None, 16)), num_classes=3).shape
+    (None, None, 3)
+    """
+    return classification_head(config, token_states(config, hidden_states, dtype), num_classes, dtype)  # (B, T, C)

@@ -6,12 +6,23 @@ from collections.abc import Callable
 from functools import partial
 
 import keras
+from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.heads.masked_lm_head import OutputBias
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.layers.core.dense import Dense, add_bias, dense_initializer
 from keras_transformers.utils.tensor_types import Tensor
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class OutputBias(keras.layers.Layer):
+    """A layer that adds one learned number per token of the vocabulary to logits (..., V)."""
+
+    def build(self, logits_shape):
+        self.bias = self.add_weight(shape=(logits_shape[-1],), initializer="zeros", name="bias")
+
+    def call(self, logits):
+        return add_bias(logits, ops.cast(self.bias, logits.dtype))
 
 
 def language_model_head(

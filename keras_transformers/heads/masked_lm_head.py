@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import keras
-from keras import ops
-
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.language_model import OutputBias, language_model_head
+from keras_transformers.heads.transform import transform
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.blocks.residual import make_norm
-from keras_transformers.layers.core.dense import Dense, add_bias, dense_initializer, find_activation
 from keras_transformers.layers.core.gather import GatherTokens
 from keras_transformers.utils.tensor_types import Tensor
-
-
-@keras.saving.register_keras_serializable("keras_transformers")
-class OutputBias(keras.layers.Layer):
-    """A layer that adds one learned number per token of the vocabulary to logits (..., V)."""
-
-    def build(self, logits_shape):
-        self.bias = self.add_weight(shape=(logits_shape[-1],), initializer="zeros", name="bias")
-
-    def call(self, logits):
-        return add_bias(logits, ops.cast(self.bias, logits.dtype))
 
 
 def masked_lm_head(
@@ -30,7 +16,8 @@ def masked_lm_head(
 ) -> Tensor:  # fmt: skip
     """Predict the tokens at some positions: dense, activation, norm, then the tied output projection with a bias.
 
-    Only these positions are computed, as the projection on the vocabulary is the most expensive part.
+    With `head_transform="none"` it is a language model's head, without a bias. Only these positions are computed, as
+    the projection on the vocabulary is the most expensive part.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
@@ -45,6 +32,7 @@ def masked_lm_head(
 
     Example:
 
+    >>> import keras
     >>> from keras_transformers.families import bert
     >>> from keras_transformers.models import encoder
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
@@ -54,13 +42,7 @@ def masked_lm_head(
     (None, None, 100)
     """
     gathered = GatherTokens(dtype=dtype)(hidden_states, positions=mask_positions)  # (B, M, D)
-    dense = Dense(
-        config.embedding_dim or config.hidden_dim,
-        activation=find_activation(config.activation),
-        kernel_initializer=dense_initializer(config.initializer_range),
-        dtype=dtype,
-        name="masked_lm_dense",
-    )
-    dtype = dtype or keras.config.dtype_policy().name
-    normed = make_norm(config.norm, config.epsilon, dtype, "masked_lm_norm")(dense(gathered))
+    if config.head_transform == "none":
+        return language_model_head(config, embedding, gathered, dtype)
+    normed = transform(config, gathered, "masked_lm_dense", norm_name="masked_lm_norm", dtype=dtype)  # (B, M, D)
     return OutputBias(dtype=dtype, name="masked_lm_bias")(embedding(normed, reverse=True))

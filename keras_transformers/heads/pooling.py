@@ -5,24 +5,27 @@ from __future__ import annotations
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.transform import transform
 from keras_transformers.layers import Dropout
-from keras_transformers.layers.core.dense import Dense, dense_initializer, find_activation
 from keras_transformers.utils.tensor_types import Tensor
 
 
-def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
-    """Apply a dense layer with an activation to the hidden state of the first token, `[CLS]`.
+def pooler(
+    config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None, padding_mask: Tensor | None = None
+) -> Tensor:
+    """Apply a dense layer with an activation to what the classifier reads, usually the first token, `[CLS]`.
 
     In BERT it is part of the model; in RoBERTa, DistilBERT and ELECTRA it is the first layer of the classifier, in some
-    of them after a dropout.
+    of them after a dropout. ModernBERT's has a norm.
 
     Args:
-        config: Sizes and options.
+        config: Sizes and options; `classifier_pooling` says what is read.
         hidden_states: (B, T, D).
         dtype: Name of a Keras dtype policy.
+        padding_mask: (B, T), 0 for padding; needed to read the mean of the tokens.
 
     Returns:
-        (B, D).
+        (B, D); (B, T, D) if the classifier reads each token.
 
     Example:
 
@@ -32,17 +35,21 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
     >>> pooler(config, keras.Input((None, 16))).shape
     (None, 16)
     """
-    layer = Dense(
-        config.hidden_dim,
-        activation=find_activation(config.pooler_activation),
-        kernel_initializer=dense_initializer(config.initializer_range),
-        dtype=dtype,
-        name="pooler",
-    )
-    first = hidden_states[:, 0]  # (B, D)
+    pooled = _read(config, hidden_states, padding_mask)  # (B, D), or (B, T, D)
     if config.pooler_dropout:
-        first = Dropout(config.pooler_dropout, dtype=dtype, name="pooler_dropout")(first)
-    return layer(first)
+        pooled = Dropout(config.pooler_dropout, dtype=dtype, name="pooler_dropout")(pooled)
+    norm_name = "pooler_norm" if config.head_transform == "all" else None
+    return transform(config, pooled, "pooler", norm_name=norm_name, dtype=dtype)  # (B, D), or (B, T, D)
+
+
+def _read(config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor | None) -> Tensor:
+    if config.classifier_pooling == "first":
+        return hidden_states[:, 0]  # (B, D)
+    if config.classifier_pooling == "late":
+        return hidden_states  # (B, T, D)
+    if padding_mask is None:
+        raise ValueError('classifier_pooling="mean" needs to know which tokens are padding: give padding_mask.')
+    return mean_of_tokens(hidden_states, padding_mask)  # (B, D)
 
 
 def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.transform import token_states
 from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.utils.tensor_types import Tensor
@@ -35,5 +36,5 @@ def span_head(
     (None, None, 2)
     """
     layer = Dense(2, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="qa_outputs")
-    logits = ops.cast(layer(hidden_states), "float32")  # (B, T, 2)
+    logits = ops.cast(layer(token_states(config, hidden_states, dtype)), "float32")  # (B, T, 2)
     return ops.where(ops.expand_dims(ops.not_equal(padding_mask, 0), -1), logits, NEVER)

@@ -155,6 +155,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
         return _mixer_blocks(config, side, dtype)
     options: dict[str, Any] = {name: getattr(config, name) for name in BLOCK_OPTIONS}
     options |= {"scale": config.attention_scale, "dtype": dtype}
+    options["output_initializer_range"] = config.output_initializer_range
     if not has_long_texts(config):
         options["linear_from"] = None  # the fastest way, as no text is long
     two_stacks = config.kind == "encoder_decoder"
@@ -162,7 +163,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
     block_class: type[keras.layers.Layer] = EncoderBlock
     if side == "decoder":
         block_class = DecoderBlock
-        options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
+        options["cross_attention"] = two_stacks
         options["return_cache"] = True  # for `prefill`: a cache that is no output of the model costs nothing
         # For alignments, which may be asked for at any time: weights that are no output of the model cost nothing.
         options["return_scores"] |= two_stacks

@@ -11,7 +11,7 @@ import keras
 from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.next_token import WithNextToken
 from keras_transformers.data.sources.protocols import Objective
-from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
+from keras_transformers.heads import classification_head, language_model_head, last_token, text_classification_head
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.answers.label_answers import describe_labels, name_labels, number_labels
 from keras_transformers.tasks.answers.one_pass import OnePass
@@ -152,7 +152,7 @@ KIND = Kind(
     "classification",
     classification,
     models=("encoder", "decoder"),
-    new_layers=("pooler", "classifier"),
+    new_layers=("pooler", "pooler_norm", "classifier"),
     shares_head=("ranking",),
     saved_options=("template",),
     needs_labels=True,
@@ -176,8 +176,12 @@ def _model(setup: Setup, classes: Labels, has_language_model: bool) -> keras.Mod
     backbone = (decoder if is_decoder else encoder)(config, outputs=setup.outputs, dtype=dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
     mask = backbone.input["padding_mask"]
-    pooled = last_token(states, mask) if is_decoder else pooler(config, states, dtype)  # (B, D)
-    outputs = {"logits": classification_head(config, pooled, len(classes.names), dtype)}
+    num_classes = len(classes.names)
+    if is_decoder:
+        logits = classification_head(config, last_token(states, mask), num_classes, dtype)  # (B, C)
+    else:
+        logits = text_classification_head(config, states, mask, num_classes, dtype)  # (B, C)
+    outputs = {"logits": logits}
     if has_language_model:
         embedding = backbone.get_layer("token_embedding")
         outputs[LANGUAGE_MODEL] = language_model_head(config, embedding, states, dtype)

@@ -29,7 +29,7 @@ from keras_transformers.training.metrics import target_metrics
 from keras_transformers.utils.tensor_types import Tensor
 
 TOP = 5  # candidates for each gap
-HEAD = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
+HEAD = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias", "lm_head")
 
 
 def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:

@@ -94,7 +94,7 @@ KIND = Kind(
     "multiple_choice",
     multiple_choice,
     models=("encoder",),
-    new_layers=("pooler", "classifier"),
+    new_layers=("pooler", "pooler_norm", "classifier"),
     needs_labels=True,
     takes_weights=True,
     takes_pairs=True,

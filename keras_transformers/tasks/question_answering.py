@@ -140,7 +140,7 @@ KIND = Kind(
     "question_answering",
     question_answering,
     models=("encoder",),
-    new_layers=("qa_outputs",),
+    new_layers=("pooler", "pooler_norm", "qa_outputs"),
     saved_options=("stride", "max_windows", *SpanOptions._fields),
     needs_labels=True,
     takes_pairs=True,

@@ -78,7 +78,7 @@ KIND = Kind(
     "ranking",
     ranking,
     models=("encoder",),
-    new_layers=("pooler", "classifier"),
+    new_layers=("pooler", "pooler_norm", "classifier"),
     shares_head=("classification",),
     needs_labels=True,
     takes_weights=True,

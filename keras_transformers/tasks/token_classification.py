@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.heads import classification_head
+from keras_transformers.heads import token_classification_head
 from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
@@ -90,7 +90,7 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         warnings.warn(token_labels.describe_odd(), stacklevel=4)
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
-    outputs = {"logits": classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)
+    outputs = {"logits": token_classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)
     model = keras.Model(backbone.input, {**outputs, **setup.optional_outputs(backbone)}, name="token_classifier_model")
     return Parts(
         model,
@@ -113,7 +113,7 @@ KIND = Kind(
     "token_classification",
     token_classification,
     models=("encoder",),
-    new_layers=("classifier",),
+    new_layers=("pooler", "pooler_norm", "classifier"),
     needs_labels=True,
     takes_weights=True,
     read=read_annotated,

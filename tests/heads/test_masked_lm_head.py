@@ -7,7 +7,7 @@ from arrays import normal, randomize, to_numpy, tolerance
 from bert_model import all_heads, batch, small_config
 from layer_checks import check_layer
 
-from keras_transformers.heads.masked_lm_head import OutputBias
+from keras_transformers.heads.language_model import OutputBias
 
 CONFIG = small_config()
 POSITIONS = np.array([[6, 0], [2, 2], [0, 0]])

@@ -25,9 +25,11 @@ def class_model(config: TransformerConfig, architecture: str | None, num_classes
     inputs, outputs = dict(body.input), dict(body.output)
     states = outputs["hidden_states"]
     embedding = body.get_layer("token_embedding")
-    if "pooler" in layers:
-        outputs["pooled"] = heads.pooler(config, states)
-    if "masked_lm_bias" in layers:
+    mask = body.input["padding_mask"]
+    of_tokens = config.head_transform == "all" and architecture in token_classes(config)
+    if "pooler" in layers and not of_tokens:
+        outputs["pooled"] = heads.pooler(config, states, padding_mask=mask)
+    if layers & {"masked_lm_bias", "lm_head"} and config.kind == "encoder":
         inputs["mask_positions"] = keras.Input((None,), dtype="int32", name="mask_positions")
         outputs["masked_lm_logits"] = heads.masked_lm_head(config, embedding, states, inputs["mask_positions"])
     if "next_sentence" in layers:
@@ -35,16 +37,32 @@ def class_model(config: TransformerConfig, architecture: str | None, num_classes
     if "lm_head" in layers and config.kind == "decoder":
         outputs["logits"] = heads.language_model_head(config, embedding, states)
     if "classifier" in layers:
-        of_text = outputs.get("pooled", states)  # (B, D), or (B, T, D) where tokens are classified
-        if config.kind == "decoder":
-            of_text = heads.last_token(states, body.input["padding_mask"])  # (B, D)
         name = "classes" if "logits" in outputs else "logits"
-        outputs[name] = heads.classification_head(config, of_text, num_classes)
+        outputs[name] = classes(config, outputs, mask, num_classes, of_tokens)
     if "replaced_token" in layers:
         outputs["replaced_logits" if "logits" in outputs else "logits"] = heads.replaced_token_head(config, states)
-    if "qa_outputs" in layers:
-        outputs["span_logits"] = heads.span_head(config, states, body.input["padding_mask"])
+    # Where heads on tokens have the pooler's layers, a model with all heads has those on texts.
+    if "qa_outputs" in layers and (of_tokens or "pooler_norm" not in layers):
+        outputs["span_logits"] = heads.span_head(config, states, mask)
     return keras.Model(inputs, outputs)
+
+
+def token_classes(config: TransformerConfig) -> tuple:
+    """The classes of `transformers` whose heads read single tokens."""
+    tasks = FAMILIES[config.family].tasks
+    return tasks.get("token_classification"), tasks.get("question_answering")
+
+
+def classes(config, outputs, mask, num_classes, of_tokens):
+    """The logits of a classifier of texts, (B, C), or of tokens, (B, T, C)."""
+    states = outputs["hidden_states"]
+    if of_tokens:
+        return heads.token_classification_head(config, states, num_classes)
+    if config.kind == "decoder":
+        return heads.classification_head(config, heads.last_token(states, mask), num_classes)
+    logits = heads.classification_head(config, outputs.get("pooled", states), num_classes)
+    is_late = "pooled" in outputs and config.classifier_pooling == "late"
+    return heads.mean_of_tokens(logits, mask) if is_late else logits
 
 
 def has_pooler(config: TransformerConfig, architecture: str | None) -> bool:

@@ -9,6 +9,7 @@ from keras_transformers import families
 from keras_transformers.checkpoints.names import FAMILIES, architecture_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.pre_norm_encoders import windowed
 
 SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
 STACKS = SIZES | {"num_layers": 1, "num_decoder_layers": 2, "intermediate_dim": 24}
@@ -118,6 +119,31 @@ CASES = {
             11_683_584: sized(30000, 12, 12, 768, embedding_dim=128),
             17_683_968: sized(30000, 24, 16, 1024, embedding_dim=128),
         },
+    ),
+    "modernbert": Case(
+        families.modernbert,
+        own={"intermediate_dim": 24},
+        variants={
+            "first-token": {"classifier_pooling": "first", "head_bias": True, "pooler_activation": "relu"},
+            "uneven-windows": {"block_options": windowed([False, True, True, False, True, False, False], 7, 500.0)},
+            "one-base": {"max_wavelength": 400.0, "block_options": windowed([True, False] * 3 + [True], 2, 400.0)},
+            "bias": {"use_bias": True, "activation": "silu", "bos_id": 1, "eos_ids": [2]},
+            "long-texts": {"max_length": 5000},  # masks by the attention layers themselves
+        },
+        published={
+            149_014_272: sized(50368, 22, 12, 768, 1152),
+            394_781_696: sized(50368, 28, 16, 1024, 2624),
+        },
+        unusual={"num_layers": 7, "block_options": windowed([True, False, False] * 2 + [True], 4)},
+    ),
+    "eurobert": Case(
+        families.eurobert,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "mean": {"classifier_pooling": "mean", "num_kv_heads": 4},
+            "first-token": {"classifier_pooling": "first", "head_dim": 12, "max_wavelength": 500.0, "pad_id": 3},
+        },
+        published={211_766_016: sized(128_256, 12, 12, 768, 3072)},
     ),
     "nomic_bert": Case(
         families.nomic_bert,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zoo
-from keras_transformers.families import bert
+from keras_transformers.families import bert, modernbert
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -120,3 +120,17 @@ def test_hostile_options_of_a_task(tmp_path, said, message):
         return
     with pytest.raises(ValueError, match=message):
         zoo.load(tmp_path / "model")
+
+
+@pytest.mark.integration
+def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path):
+    """ModernBERT calls the last layer of each head a classifier; the layers before it are kept, as in `transformers`."""
+    tokenizer = Tokenizer.train(["a fine film", "where is Ann in Oslo"], vocabulary_size=80)
+    config = modernbert(tokenizer.vocabulary_size, 3, 2, 8, 12, max_length=32)
+    made = Task("classification", config, tokenizer, labels=["x", "y"])
+    made.save(tmp_path / "classifier")
+    loaded = zoo.load(tmp_path / "classifier", task="question_answering").model
+    values = {name: np.asarray(loaded.get_layer(name).weights[0]) for name in ("qa_outputs", "pooler")}
+    last, first = (np.asarray(made.model.get_layer(name).weights[0]) for name in ("classifier", "pooler"))
+    assert values["qa_outputs"].shape == last.shape and not np.allclose(values["qa_outputs"], last)
+    np.testing.assert_array_equal(values["pooler"], first)

@@ -22,7 +22,6 @@ from zoo._place import stands_for
 TASKS = {"encoder": "masked_lm", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}  # by the kind of a model
 NAMES = {"masked_lm": "masked language model", "causal_lm": "language model of the next token",
          "seq2seq_lm": "model of hidden spans (span corruption)"}  # fmt: skip
-HEAD = "masked_lm_dense/kernel"  # of a masked language model
 SENTINEL = "<extra_id_0>"
 NOT_STATED = "not stated"
 LICENCE = re.compile(r"^(?:\| *)?licen[cs]e[^:|\n]*[:|] *([^|\n]+?) *\|?$", re.IGNORECASE | re.MULTILINE)
@@ -82,7 +81,8 @@ class Origin:
         if self.task != "masked_lm":
             return True
         names = names_of(self.config, self.name, self.stored.extra["architecture"])
-        wanted = their_name(HEAD, names)[0]
+        first = names.architectures[architecture_of(self.task, self.config.family)][0]
+        wanted = their_name(f"{first}/kernel", names)[0]
         return any(modern_name(tensor.name, names) == wanted for tensor in self.stored.tensors())
 
     @cached_property

@@ -48,7 +48,7 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
         **run.facts(),
         "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
-        "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
+        "memory": memory(plan),
         "training": f"{plan.steps:,} steps of {plan.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
         f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
@@ -57,6 +57,14 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
     }
+
+
+def memory(plan: Plan) -> str:
+    """Return how much memory the weights and what belongs to them take, and the whole process."""
+    states = f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments"
+    if plan.peak_memory is None:
+        return f"{states}, and activations"
+    return f"{states}; {plan.peak_memory / 1e9:.2g} GB of main memory in all while the speed was measured"
 
 
 def _share(run: CorpusRun) -> str:

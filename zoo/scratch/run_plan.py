@@ -24,14 +24,15 @@ OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, 
 
 
 class Candidate(NamedTuple):
-    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured:
-    dtype policy, XLA, and rows of a step.
+    """A measured size: parameters, seconds of a step, seconds until the first step is done, bytes of main memory that
+    the process has had at most, and how it was measured: dtype policy, XLA, and rows of a step.
     """
 
     size: tuple[int, int, int]
     parameters: int
     seconds: float
     compile_seconds: float = 0.0
+    peak_memory: int | None = None
     dtype: str = "float32"
     jit_compile: bool = False
     batch_size: int = BATCH
@@ -55,6 +56,7 @@ class Plan:
         seconds: Measured, of a step.
         dtype: The dtype policy.
         jit_compile: Whether XLA compiles the step.
+        peak_memory: Bytes of main memory that the process had at most when the speed was measured; None if unknown.
         start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
     """
 
@@ -71,6 +73,7 @@ class Plan:
     seconds: float
     dtype: str
     jit_compile: bool
+    peak_memory: int | None = None
     start_perplexity: float | None = None
 
     @property
@@ -187,6 +190,7 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         seconds=candidate.seconds,
         dtype=candidate.dtype,
         jit_compile=candidate.jit_compile,
+        peak_memory=candidate.peak_memory,
     )
 
 

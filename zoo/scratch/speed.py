@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ WORKERS_STEPS = 6  # of several workers, which must stop at the same step
 
 
 class Speed(NamedTuple):
-    """What was measured: `seconds` of a step, and `compile_seconds` until the first steps are done."""
+    """What was measured: `seconds` of a step, `compile_seconds` until the first steps are done, and `peak_memory`."""
 
     seconds: float
     compile_seconds: float
+    peak_memory: int | None
 
 
 class StepTimer(keras.callbacks.Callback):
@@ -57,7 +59,7 @@ def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WAR
         warm_up: Steps that are not counted; more where batches differ in their shapes, as each of the first is traced.
 
     Returns:
-        A `Speed`, the same on every worker.
+        A `Speed`; its times are the same on every worker.
     """
     strategy = strategy_of(task.model)
     with scope(strategy):
@@ -68,7 +70,18 @@ def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WAR
     task.model.fit(dataset, epochs=MOST_EPOCHS, verbose=0, shuffle=False, callbacks=[timer])
     replicas = sum_over_replicas(strategy, 1)
     times = ((timer.end - timer.begin) / max(timer.steps, 1), timer.begin - start)
-    return Speed(*(sum_over_replicas(strategy, round(1e6 * seconds)) / 1e6 / replicas for seconds in times))
+    seconds, compile_seconds = (sum_over_replicas(strategy, round(1e6 * time)) / 1e6 / replicas for time in times)
+    return Speed(seconds, compile_seconds, peak_memory())
+
+
+def peak_memory() -> int | None:
+    """Return the most main memory that this process has had so far, in bytes; None on systems that do not tell it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak  # macOS counts bytes, Linux units of 1,024
 
 
 def count_parameters(model: keras.Model) -> int:

@@ -10,9 +10,11 @@ from keras_transformers.checkpoints.names.baseline_names import CONVOLUTIONAL, R
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.distilbert import DISTILBERT
 from keras_transformers.checkpoints.names.electra import ELECTRA
+from keras_transformers.checkpoints.names.eurobert import EUROBERT
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
+from keras_transformers.checkpoints.names.modernbert import MODERNBERT
 from keras_transformers.checkpoints.names.mpnet import MPNET
 from keras_transformers.checkpoints.names.nomic_bert import NOMIC_BERT
 from keras_transformers.checkpoints.names.roberta import ROBERTA
@@ -23,7 +25,9 @@ from keras_transformers.checkpoints.names.xlm_roberta import CAMEMBERT, XLM_ROBE
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import shown
 
-ENCODERS = (BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, NOMIC_BERT)
+ENCODERS = (
+    BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
+)  # fmt: skip
 TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
 

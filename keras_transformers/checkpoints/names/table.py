@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.utils.untrusted import shown
 
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
@@ -58,6 +59,32 @@ def after_unused(unused: int) -> Reshaped:
         read=lambda array: array[unused:],
         write=lambda array: np.concatenate([np.zeros((unused, *array.shape[1:]), array.dtype), array]),
     )
+
+
+def reworded(values: dict[str, Any], words: Mapping[str, Mapping[str, str]], back: bool = False) -> dict[str, Any]:
+    """Translate the values of options that have their own words, such as `classifier_pooling`.
+
+    Args:
+        values: Options by their names.
+        words: Our word for each of theirs, by the option.
+        back: Whether to translate ours to theirs; of several for one, the first.
+
+    Raises:
+        ValueError: A value is no known word.
+
+    Example:
+
+    >>> reworded({"pooling": "cls"}, {"pooling": {"cls": "first"}})
+    {'pooling': 'first'}
+    """
+    found = dict(values)
+    for key, ours in words.items():
+        known = {our: their for their, our in reversed(list(ours.items()))} if back else ours
+        if found.get(key) is not None:
+            if found[key] not in known:
+                raise ValueError(f"{key}={shown(found[key])} is not supported; only {sorted(known)} are.")
+            found[key] = known[found[key]]
+    return found
 
 
 class Names(NamedTuple):

@@ -63,10 +63,17 @@ def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple
     family = _of_type(values, path, "model_type", str, "")
     names = family_names(family, path) if family else _without_family(values, path)
     try:
-        values = names.read(values)
+        values = _read_values(values, names, path)
         return _read_model(values, names, path, warn), _read_extra(values, names, path)
     except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
+
+
+def _read_values(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
+    try:
+        return names.read(values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _read_model(values: dict[str, Any], names: Names, path: Path, warn: bool) -> TransformerConfig:

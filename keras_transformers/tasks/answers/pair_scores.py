@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.data.objectives.text_groups import Grouped
-from keras_transformers.heads import classification_head, grouped, pooler
+from keras_transformers.heads import grouped, text_classification_head
 from keras_transformers.models import encoder
 from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
 from keras_transformers.tasks.inputs.labels import label_rows
@@ -23,8 +23,8 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 def pair_scorer(setup: Setup) -> keras.Model:
     """Return a model from the inputs of pairs (B, T) to `logits` (B, 1): a classifier with one class."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
-    pooled = pooler(setup.config, backbone.output["hidden_states"], setup.dtype)  # (B, D)
-    logits = classification_head(setup.config, pooled, 1, setup.dtype)  # (B, 1)
+    states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
+    logits = text_classification_head(setup.config, states, mask, 1, setup.dtype)  # (B, 1)
     return keras.Model(backbone.input, {"logits": logits, **setup.optional_outputs(backbone)}, name="pair_scorer")
 
 

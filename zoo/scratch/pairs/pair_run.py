@@ -201,9 +201,17 @@ class PairRun(TextRun):
         share = min(plan.held_out_steps / self._count(encoded), 1.0)
         return encoded.rows[self._drawn(max(math.ceil(share * encoded.rows.num_rows), 1))]
 
+    @cached_property
+    def lowercases(self) -> bool:
+        """Whether the tokenizer lower-cases texts: translations then have no capitals, nor do their references."""
+        targets = self.choice.train.targets[:SAMPLE]
+        decoded = [self.tokenizer.decode(row.ids) for row in self.tokenizer.encode(targets)]
+        return any(map(_has_capitals, targets)) and not any(map(_has_capitals, decoded))
+
     def sampled(self, most: int = SAMPLE) -> Pairs:
-        """Return held-out pairs that are translated, at most so many."""
-        return self.encoded[1].texts.chosen(self._drawn(most).tolist())
+        """Return held-out pairs that are translated, at most so many; with lower-case targets if translations are."""
+        pairs = self.encoded[1].texts.chosen(self._drawn(most).tolist())
+        return pairs._replace(targets=[text.lower() for text in pairs.targets]) if self.lowercases else pairs
 
     def _drawn(self, most: int) -> np.ndarray:
         """Draw numbers of held-out pairs, the same in every run."""
@@ -216,3 +224,7 @@ class PairRun(TextRun):
     def scored(self) -> Pairs:
         """The held-out pairs that are translated in the end."""
         return self.sampled(HELD_OUT + HELD_OUT // 10)  # as the number that is held out is about HELD_OUT
+
+
+def _has_capitals(text: str) -> bool:
+    return text != text.lower()

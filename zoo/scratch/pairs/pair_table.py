@@ -10,7 +10,7 @@ import numpy as np
 from zoo.cli.app import hanging, print_facts
 from zoo.scratch.pairs.pair_choice import RATIO
 from zoo.scratch.pairs.translation_scores import bleu_signature
-from zoo.scratch.plan_table import STATE_BYTES, TOKENS_A_ROW, UNKNOWN, duration
+from zoo.scratch.plan_table import TOKENS_A_ROW, UNKNOWN, duration, memory
 from zoo.scratch.run_plan import Plan
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
         "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens for both sides",
         "model": f"{settings.model}: {layers} + {decoder_layers} layers of {width}, {heads} heads, "
         f"{plan.parameters:,} parameters",
-        "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations; "
-        f"all pairs ({run.files.size / 1e6:,.0f} MB of files) are in memory",
+        "memory": f"{memory(plan)}; all pairs ({run.files.size / 1e6:,.0f} MB of files) are in memory",
         "training": f"{plan.steps:,} steps of at most {settings.batch_tokens:,} tokens a side: "
         f"{plan.steps / run.steps_a_pass:.3g} passes over the pairs; learning rate {plan.learning_rate:.2g} "
         f"({settings.schedule}, {plan.warmup_steps:,} steps of warm-up), dropout {plan.dropout:g}, {plan.dtype}",
@@ -56,7 +55,7 @@ def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
         "(measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
-        "scores": bleu_signature(),
+        "scores": bleu_signature(run.lowercases),
     }
 
 

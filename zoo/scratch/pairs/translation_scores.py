@@ -23,13 +23,17 @@ def score_names() -> tuple[str, ...]:
     return ("bleu", "chrf", "exact_match")
 
 
-def bleu_signature() -> str:
-    """Return how sacreBLEU computes its score, as reports name it; why there is none where it is not installed."""
+def bleu_signature(lowercase: bool = False) -> str:
+    """Return how sacreBLEU computes its score, as reports name it; why there is none where it is not installed.
+
+    Args:
+        lowercase: Whether translations and references are in lower case.
+    """
     try:
         sacrebleu = import_sacrebleu()
     except ImportError:
         return NOT_INSTALLED
-    metric = sacrebleu.metrics.BLEU()
+    metric = sacrebleu.metrics.BLEU(lowercase=lowercase)
     metric.corpus_score(["a"], [["a"]])  # the signature names the number of references
     return str(metric.get_signature())
 

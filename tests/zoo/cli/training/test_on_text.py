@@ -48,6 +48,7 @@ def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
     out = tmp_path / "mine"
     out.mkdir()  # an empty folder that is there is written
     printed = train(text, out)
+    assert "GB of main memory in all" in printed
     assert "gpt2: 1 layers of 32, 2 heads" in printed and "6 steps of 4 x 32 tokens" in printed
     results = json.loads(printed.splitlines()[-1])
     assert results["loss (nats a character)"] < results["loss (nats a token)"]

@@ -109,6 +109,16 @@ def test_without_sacrebleu_exact_match_is_left_and_what_to_install_is_told(monke
     assert 'pip install "keras_transformers[eval]"' in bleu_signature()
 
 
+@pytest.mark.parametrize(("lowercase", "case"), [(True, "case:lc"), (False, "case:mixed")])
+def test_references_have_capitals_only_if_translations_can(tmp_path, lowercase, case):
+    run = a_run(tmp_path, lowercase=lowercase)
+    texts = run.sampled().targets
+    assert texts and all(text == text.lower() for text in texts) == lowercase == run.lowercases
+    scores = plan_facts(run, a_plan(run))["scores"]
+    assert case in scores
+    assert not a_run(tmp_path, tokenizer="bytes", vocabulary=None).lowercases
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(("model", "kind"), [("transformer", "unigram"), ("transformer", "byte_pair"), ("t5", "bytes")])
 def test_a_translator_from_two_files(tmp_path, capsys, model, kind):

@@ -1,0 +1,52 @@
+"""Names of EuroBERT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names.llama import LLAMA
+from keras_transformers.checkpoints.names.table import reworded
+
+WORDS = {"classifier_pooling": {"late": "late", "bos": "first", "mean": "mean"}}
+# The defaults of `transformers` for options that config.json omits: not what the released files say.
+DEFAULTS = {"rope_theta": 10_000.0, "classifier_pooling": "late"}
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    return reworded(DEFAULTS | values, WORDS)
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    return reworded(values, WORDS, back=True)
+
+
+EUROBERT = LLAMA._replace(
+    model_type="eurobert",
+    configure=families.eurobert,
+    weights={
+        **{ours.replace("decoder_block", "encoder_block"): theirs for ours, theirs in LLAMA.weights.items()},
+        "pooler": "dense",
+        "classifier": "classifier",
+    },
+    optional=("lm_head.", "dense.", "classifier."),
+    architectures={
+        "EuroBertModel": (),
+        "EuroBertForMaskedLM": ("lm_head",),
+        "EuroBertForSequenceClassification": ("pooler", "classifier"),
+        "EuroBertForTokenClassification": ("classifier",),
+    },
+    tasks={
+        "masked_lm": "EuroBertForMaskedLM",
+        "classification": "EuroBertForSequenceClassification",
+        "token_classification": "EuroBertForTokenClassification",
+        "sentence_embedding": "EuroBertModel",
+        "ranking": "EuroBertForSequenceClassification",
+    },
+    fields={ours: theirs for ours, theirs in LLAMA.fields.items() if ours != "use_bias"}
+    | {"classifier_pooling": "classifier_pooling"},
+    fixed=LLAMA.fixed | {"attention_bias": False, "mlp_bias": False},
+    equal={},
+    read=_read,
+    write=_write,
+)

@@ -1,0 +1,25 @@
+"""mmBERT small, 1800 languages: texts of up to 8192 tokens, 22 layers of 384."""
+
+from keras_transformers.families import modernbert
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="mmBERT small, 1800 languages: texts of up to 8192 tokens, 22 layers of 384.",
+    config=modernbert(
+        256_000,
+        num_layers=22,
+        num_heads=6,
+        hidden_dim=384,
+        intermediate_dim=1152,
+        local_wavelength=160_000.0,
+        pad_id=0,
+        bos_id=2,
+        eos_ids=(1,),
+    ),
+    task="masked_lm",
+    parameters=140_493_696,
+    licence="MIT",
+    source="hf:jhu-clsp/mmBERT-small",
+    paper="https://arxiv.org/abs/2509.06888",
+)
