@@ -212,6 +212,11 @@ class TransformerConfig:
         return position_kinds(self.positions)
 
     @property
+    def has_norm_bias(self) -> bool:
+        """Whether layer norms have biases."""
+        return self.use_bias if self.norm_bias is None else self.norm_bias
+
+    @property
     def fill_id(self) -> int:
         """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
         return self.pad_id or 0

@@ -49,7 +49,7 @@ def transform(
     if norm_name is None:
         return hidden_states
     dtype = dtype or keras.config.dtype_policy().name
-    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.use_bias)(hidden_states)  # (..., D)
+    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.has_norm_bias)(hidden_states)  # (..., D)
 
 
 def token_states(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:

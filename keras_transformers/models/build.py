@@ -231,8 +231,7 @@ def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[ke
 
 
 def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Layer:
-    use_bias = config.use_bias if config.norm_bias is None else config.norm_bias
-    return make_norm(config.norm, config.epsilon, dtype, name, use_bias)
+    return make_norm(config.norm, config.epsilon, dtype, name, config.has_norm_bias)
 
 
 def stack(layers: Layers, side: str) -> Layers:
