@@ -9,7 +9,7 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints.loading import check_size, load_weights
-from keras_transformers.checkpoints.names import may_be_of, task_names
+from keras_transformers.checkpoints.names import architecture_of, may_be_of, task_names
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
@@ -91,10 +91,13 @@ def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels:
     """Return the task asked for, else what the checkpoint was made for; where labels are given, one that has labels.
 
     Raises:
-        ValueError: There is no such task, or nothing says which.
+        ValueError: There is no such task, the family has none, or nothing says which.
     """
     if task is not None:
-        return find_kind(task)
+        asked = find_kind(task)
+        if checkpoint.config.kind in asked.models:  # else the task says which models it needs
+            architecture_of(task, checkpoint.config.family)
+        return asked
     kind = None if checkpoint.task is None else find_kind(checkpoint.task)
     if has_labels and (kind is None or "labels" not in kind.options):
         return find_kind(LABELLED)

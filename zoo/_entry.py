@@ -13,6 +13,7 @@ from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import brief
+from zoo._filters import fitting
 
 ZOO = Path(__file__).parent
 BUNDLED = ZOO / "bundled"
@@ -89,6 +90,11 @@ class Entry:
         return self.source == "bundled"
 
     @property
+    def family(self) -> str:
+        """The name of its architecture, such as `"bert"`."""
+        return self.sizes[0].family
+
+    @property
     def folder(self) -> Path:
         """The folder of bundled weights."""
         return BUNDLED / self.name
@@ -105,25 +111,45 @@ class Entry:
         return self.config, self.parameters
 
 
-def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
+def names(
+    pattern: str = "*",
+    bundled: bool | None = None,
+    *,
+    family: str | None = None,
+    task: str | None = None,
+    licence: str | None = None,
+    max_parameters: int | str | None = None,
+) -> list[str]:
     """Return names of the models in the zoo.
 
     Args:
         pattern: With the wildcards of the shell.
         bundled: True for models whose weights are in the package, False for the others.
+        family: Such as `"bert"`: models of this architecture.
+        task: Such as `"sentence_embedding"`: models that were made for it. Most can be fine-tuned for others, too.
+        licence: Of the weights, as an SPDX name; upper and lower case count as the same.
+        max_parameters: The most parameters that a model may have: a number, or a text such as `"200M"` or `"1.5B"`.
 
     Returns:
         Sorted names.
+
+    Raises:
+        ValueError: No model of the zoo has that family, task or licence, or `max_parameters` is no number.
 
     Example:
 
     >>> import zoo
     >>> zoo.names("bert_base*")
     ['bert_base_en_cased', 'bert_base_en_uncased']
+    >>> zoo.names(family="bert", task="pretraining", max_parameters="12M")
+    ['bert_mini_en_uncased', 'bert_tiny_en_uncased', 'mini_bert_en']
     """
-    found = sorted(path.stem for path in ZOO.glob("*.py") if not path.stem.startswith("_"))
-    found = fnmatch.filter(found, pattern)
-    return found if bundled is None else [name for name in found if describe(name).bundled == bundled]
+    known = sorted(path.stem for path in ZOO.glob("*.py") if not path.stem.startswith("_"))
+    facts = {"bundled": bundled, "family": family, "task": task, "licence": licence}
+    facts = {fact: value for fact, value in facts.items() if value is not None}
+    if facts or max_parameters is not None:
+        known = [entry.name for entry in fitting([*map(describe, known)], facts, max_parameters)]
+    return fnmatch.filter(known, pattern)
 
 
 def describe(name: str) -> Entry:

@@ -31,6 +31,7 @@ def load(
     *,
     labels: Sequence[str] | int | None = None,
     problem: str | None = None,
+    template: str | None = None,
     outputs: Iterable[str] = (),
     weights: bool = True,
     dtype: str | None = None,
@@ -65,12 +66,13 @@ def load(
             TensorFlow checkpoint; `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. For a folder with the name of a
             zoo model give `"./name"`, or a `Path`.
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
-            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
-            checkpoint was made for, or classification where labels are given.
+            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`, `"causal_lm"` or `"seq2seq_lm"`;
+            when None, what the checkpoint was made for, or classification where labels are given.
         labels: Of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's classifier
             is kept if the names are the same, in any order; or, with a warning, if it has numbers for names (`LABEL_0`)
             and as many of them. Else it starts afresh, with a warning.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
+        template: Of a classifier of entailment: the sentence that `zero_shot` and the export put a label in, at `{}`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.

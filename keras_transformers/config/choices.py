@@ -108,6 +108,8 @@ def check_mixer(config: Any) -> None:
         )
     if config.mixer != "attention" and config.block_options:
         raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
+    if config.mixer != "attention" and config.norm_bias is not None:
+        raise ValueError(f"norm_bias needs attention: received it with mixer={config.mixer!r}. Leave it out.")
 
 
 def check_sharing(config: Any) -> None:

@@ -27,6 +27,7 @@ def check_kinds(config: Any) -> None:
     """
     for name in SWITCHES:
         _check(config, name, isinstance(getattr(config, name), bool), "True or False")
+    _check(config, "norm_bias", config.norm_bias is None or isinstance(config.norm_bias, bool), "True, False or None")
     for name in ("family", "activation", "pooler_activation"):
         _check(config, name, isinstance(getattr(config, name), str), "a str")
     for name in RANGES:

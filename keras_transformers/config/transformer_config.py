@@ -75,7 +75,8 @@ class TransformerConfig:
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
-        use_bias: Whether dense layers have biases.
+        use_bias: Whether the dense layers of blocks have biases.
+        norm_bias: Whether layer norms have biases; `use_bias` when None.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
             for `1 / sqrt(inputs)`.
         embedding_initializer_range: The same for token embeddings; `initializer_range` when None.
@@ -148,6 +149,7 @@ class TransformerConfig:
     attention_scale: float | None = None
     gated: bool = False
     use_bias: bool = True
+    norm_bias: bool | None = None
     initializer_range: float | str | None = 0.02
     embedding_initializer_range: float | None = None
     output_initializer_range: float | None = None

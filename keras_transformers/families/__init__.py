@@ -10,11 +10,12 @@ from keras_transformers.families.encoders import (
     distilbert,
     electra,
     mpnet,
+    nomic_bert,
     roberta,
     xlm_roberta,
 )
 from keras_transformers.families.pre_norm_encoders import eurobert, modernbert
 
 __all__ = ["albert", "bart", "bert", "camembert", "convolutional", "distilbert", "electra", "eurobert", "gpt1", "gpt2",
-           "llama", "marian", "mbart", "modernbert", "mpnet", "recurrent", "roberta", "t5", "transformer",
+           "llama", "marian", "mbart", "modernbert", "mpnet", "nomic_bert", "recurrent", "roberta", "t5", "transformer",
            "xlm_roberta"]  # fmt: skip

@@ -10,6 +10,7 @@ from keras_transformers.heads.language_model import language_model_head
 from keras_transformers.heads.masked_lm_head import masked_lm_head
 from keras_transformers.heads.next_sentence import next_sentence_head
 from keras_transformers.heads.pooling import last_token, mean_of_tokens, pooler
+from keras_transformers.heads.replaced_token_head import replaced_token_head
 from keras_transformers.heads.span import span_head
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "mean_of_tokens",
     "next_sentence_head",
     "pooler",
+    "replaced_token_head",
     "span_head",
     "text_classification_head",
     "token_classification_head",

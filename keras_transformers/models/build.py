@@ -38,7 +38,7 @@ OPTIONAL_OUTPUTS["encoder_decoder"] = (
 # Fields of the configuration that are also options of a block, or of a layer inside it.
 BLOCK_OPTIONS = (
     "num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
-    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "initializer_range",
+    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "norm_bias", "initializer_range",
 )  # fmt: skip
 Layers = Mapping[str, keras.layers.Layer]
 
@@ -231,7 +231,8 @@ def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[ke
 
 
 def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Layer:
-    return make_norm(config.norm, config.epsilon, dtype, name, config.use_bias)
+    use_bias = config.use_bias if config.norm_bias is None else config.norm_bias
+    return make_norm(config.norm, config.epsilon, dtype, name, use_bias)
 
 
 def stack(layers: Layers, side: str) -> Layers:

@@ -17,6 +17,7 @@ from keras_transformers.tasks.answers.label_answers import describe_labels, name
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import text_signatures
+from keras_transformers.tasks.answers.zero_shot import TEMPLATE, check_template, zero_shot_method, zero_shot_signatures
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -41,6 +42,7 @@ def classification(
     labels: Sequence[str] | int | None = None,
     problem: str | None = None,
     lm_weight: float = 0.0,
+    template: str = TEMPLATE,
     made_for: str | None = "classification",
 ) -> Parts:
     """Build a classifier, or a regression, of texts or pairs of texts.
@@ -59,6 +61,8 @@ def classification(
             model then has a second output in training, `language_model_logits`, and Keras puts the names of outputs
             before those of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor
             exported.
+        template: Of `task.zero_shot`, which a classifier of entailment has: the sentence that a label is put in, at
+            `{}`, and that is exported.
         made_for: The task that the checkpoint was made for. If it is another one, a decoder's texts get an end token.
 
     Predicts:
@@ -79,9 +83,13 @@ def classification(
         - `scores` (B, C) float32, for regression.
         - `truncated` (B,) bool.
 
+        If a label begins with "entail", `zero_shot` takes `text` (B,) and `labels` (L,) strings, put in the template.
+        It returns `label` (B,) string and `probabilities` (B, L), one of these labels a text,
+        `multi_label_probabilities` (B, L), each label by itself, and `truncated`.
+
     Raises:
         ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or it is not
-            0 and the model is an encoder, which predicts no next token.
+            0 and the model is an encoder, which predicts no next token; or `template` has no place for a label.
 
     Example:
 
@@ -97,6 +105,7 @@ def classification(
     """
     config, classes = setup.config, make_labels(labels, problem)
     _check_weight(lm_weight, config.kind)
+    check_template(template)
     if made_for != KIND.name and config.kind == "decoder" and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
@@ -112,6 +121,7 @@ def classification(
 
     answer, write = partial(_answer, classes), partial(name_labels, classes)
     signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
+    signatures |= zero_shot_signatures(served, classes, template)
     return Parts(
         model,
         setup.tokenizer,
@@ -125,9 +135,13 @@ def classification(
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,
         judged_by=JUDGED_BY[classes.problem],
         report=label_report(classes),
+        saved_options={} if template == TEMPLATE else {"template": template},
         saved=lambda: {"labels": list(classes.names), "problem": classes.problem},
-        attributes={"labels": classes.names, "problem": classes.problem, "lm_weight": lm_weight},
-    )
+        attributes={
+            "labels": classes.names, "problem": classes.problem, "lm_weight": lm_weight, "template": template,
+            "zero_shot": zero_shot_method(setup, served, classes, template),
+        },
+    )  # fmt: skip
 
 
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
@@ -140,6 +154,7 @@ KIND = Kind(
     models=("encoder", "decoder"),
     new_layers=("pooler", "pooler_norm", "classifier"),
     shares_head=("ranking",),
+    saved_options=("template",),
     needs_labels=True,
     takes_weights=True,
     takes_pairs=True,

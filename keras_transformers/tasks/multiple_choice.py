@@ -14,13 +14,12 @@ from keras import ops
 from keras_transformers.data.sources.text_tables import read_table
 from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.tasks.answers.one_pass import OnePass
-from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
+from keras_transformers.tasks.answers.pair_scores import flat_pairs, learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import choice_report
 from keras_transformers.text.text_checks import check_texts, listed
-from keras_transformers.training.workers.distribute import on_tensorflow
 
 LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is padding
 
@@ -107,7 +106,7 @@ KIND = Kind(
 
 def _signature(scorer: keras.Model) -> Signature:
     def read(reader: Reader, texts: Any, choices: Any) -> Tensors:
-        texts, flat, is_choice = _flat(texts, choices)  # (B * C,), (B * C,), (B, C)
+        texts, flat, is_choice = flat_pairs(texts, choices)  # (B * C,), (B * C,), (B, C)
         return {**reader(texts, flat), "is_choice": is_choice}
 
     def compute(encoded: Tensors) -> Tensors:
@@ -136,17 +135,6 @@ def _padded(pairs: Any) -> list[list[str]]:
         raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")
     width = max(map(len, rows), default=1)
     return [row + [""] * (width - len(row)) for row in rows]
-
-
-def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
-    """Return each text once for each choice; the choices; and which choices (B, C) are no padding."""
-    if on_tensorflow():
-        import tensorflow as tf
-
-        return tf.repeat(texts, tf.shape(choices)[1]), tf.reshape(choices, [-1]), choices != ""
-    flat = [choice for row in choices for choice in row]
-    repeated = [text for text, row in zip(texts, choices, strict=True) for _ in row]
-    return repeated, flat, np.array([[choice != "" for choice in row] for row in choices])
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:

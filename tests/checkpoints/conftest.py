@@ -53,6 +53,8 @@ def predict(model, inputs):
 
 def mask(array, inputs, name):
     real = inputs["encoder_padding_mask" if name.startswith("encoder_") else "padding_mask"]
+    if array.shape == real.shape:  # a number for each token
+        return array * real
     return array * real[..., None] if array.ndim == 3 else array
 
 

@@ -39,6 +39,8 @@ def class_model(config: TransformerConfig, architecture: str | None, num_classes
     if "classifier" in layers:
         name = "classes" if "logits" in outputs else "logits"
         outputs[name] = classes(config, outputs, mask, num_classes, of_tokens)
+    if "replaced_token" in layers:
+        outputs["replaced_logits" if "logits" in outputs else "logits"] = heads.replaced_token_head(config, states)
     # Where heads on tokens have the pooler's layers, a model with all heads has those on texts.
     if "qa_outputs" in layers and (of_tokens or "pooler_norm" not in layers):
         outputs["span_logits"] = heads.span_head(config, states, mask)

@@ -8,7 +8,7 @@ import keras
 import tiny
 from translating import seq2seq_lm, text_of
 
-from keras_transformers.families import gpt2
+from keras_transformers.families import electra, gpt2
 from keras_transformers.tasks import Task
 
 TEXTS, OTHERS = ["a fine film", "a dull day"] * 2, ["a warm film", "a cold day"] * 2
@@ -33,6 +33,7 @@ USES = {
     "pretraining": Use({"texts": tiny.DOCUMENTS * 2}, (["a [MASK] film"],)),
     "question_answering": Use({"texts": TEXTS, "labels": [(0, "a")] * 4, "pairs": OTHERS}, (TEXTS, OTHERS)),
     "ranking": Use({"texts": TEXTS, "labels": [0, 1] * 2, "pairs": OTHERS}, (TEXTS, OTHERS)),
+    "replaced_tokens": Use({"texts": TEXTS}, (TEXTS,)),
     "sentence_embedding": Use({"texts": TEXTS, "pairs": OTHERS}, (TEXTS,)),
     "seq2seq_lm": Use({"texts": SOURCES, "labels": SOURCES}, (SOURCES,)),
     "token_classification": Use({"texts": [["a", "film"]] * 4, "labels": [[0, 1]] * 4}, (TEXTS,)),
@@ -47,4 +48,7 @@ def make(name: str) -> Task:
     if name == "causal_lm":
         config = gpt2(313, num_layers=1, num_heads=2, hidden_dim=16, max_length=16)
         return Task(name, config, tiny.byte_tokenizer())
+    if name == "replaced_tokens":  # of ELECTRA alone
+        config = electra(tiny.tokenizer().vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=16)
+        return Task(name, config, tiny.tokenizer())
     return Task(name, tiny.config(), tiny.tokenizer(), **({"labels": 2} if "classification" in name else {}))

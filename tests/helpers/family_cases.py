@@ -145,6 +145,14 @@ CASES = {
         },
         published={211_766_016: sized(128_256, 12, 12, 768, 3072)},
     ),
+    "nomic_bert": Case(
+        families.nomic_bert,
+        variants={
+            "geglu": {"activation": "gelu", "intermediate_dim": 40, "classifier_dropout": 0.2, "max_wavelength": 50.0},
+            "heads": {"head_dim": 6, "num_segments": 3, "dropout": 0.1},
+        },
+        published={136_731_648: sized(30528, 12, 12, 768)},
+    ),
     "gpt1": Case(
         families.gpt1,
         variants={"silu": {"activation": "silu", "pad_id": 3}},

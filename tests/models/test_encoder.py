@@ -20,6 +20,7 @@ CONFIGS = pairwise(
     num_kv_heads=[4, 2],
     gated=[False, True],
     use_bias=[True, False],
+    norm_bias=[None, True],
     num_segments=[2, 0],
     dtype=["float32", "mixed_bfloat16"],
 )

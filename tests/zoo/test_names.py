@@ -34,6 +34,7 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "xlm_roberta_base": 278_043_648,
     "xlm_roberta_large": 559_890_432,
     "distilbert_base": 66_362_880,
+    "distilbert_base_multilingual": 134_734_080,
     "all_mpnet_base_v2": 109_486_464,
     "minilm_l12": 33_360_000,
     "ms_marco_minilm_l6": 22_713_216,
@@ -47,6 +48,9 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "bge_reranker_base": 278_043_648,
     "bge_reranker_v2_m3": 567_754_752,
     "albert_base_v2": 11_683_584,
+    "electra_small": 13_483_008,
+    "electra_base": 108_891_648,
+    "electra_large": 334_092_288,
     "modernbert_base": 149_014_272,
     "modernbert_large": 394_781_696,
     "ettin_17m": 16_797_440,
@@ -118,6 +122,14 @@ RELEASED = {
         "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514,
         "model_type": "roberta", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1,
         "type_vocab_size": 1, "vocab_size": 50265,
+    },
+    "electra_small": {
+        "architectures": ["ElectraForPreTraining"], "attention_probs_dropout_prob": 0.1, "embedding_size": 128,
+        "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 256, "initializer_range": 0.02,
+        "intermediate_size": 1024, "layer_norm_eps": 1e-12, "max_position_embeddings": 512, "model_type": "electra",
+        "num_attention_heads": 4, "num_hidden_layers": 12, "pad_token_id": 0,
+        "position_embedding_type": "absolute", "summary_activation": "gelu", "summary_last_dropout": 0.1,
+        "summary_type": "first", "summary_use_proj": True, "type_vocab_size": 2, "vocab_size": 30522,
     },
     "modernbert_base": {
         "architectures": ["ModernBertForMaskedLM"], "attention_bias": False, "attention_dropout": 0.0,
@@ -243,6 +255,29 @@ def test_names_by_pattern(start, some):
     found = zoo.names(f"{start}*")
     assert found == sorted(name for name in zoo.names() if name.startswith(start))
     assert len(found) >= some and bool(found) == bool(some)
+
+
+FILTERS = {
+    "family": ("bert", lambda entry: entry.config.family == "bert"),
+    "task": ("causal_lm", lambda entry: entry.task == "causal_lm"),
+    "licence": ("mit", lambda entry: entry.licence == "MIT"),
+    "max_parameters": ("22.7M", lambda entry: entry.parameters <= 22_700_000),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_names_by_a_fact(name):
+    value, fits = FILTERS[name]
+    found = zoo.names(**{name: value})
+    assert found == [name for name in zoo.names() if fits(zoo.describe(name))]
+    assert 0 < len(found) < len(zoo.names())
+    assert zoo.names("*gpt*", bundled=True, **{name: value}) == [name for name in found if name == "gpt_mini_en"]
+
+
+@pytest.mark.parametrize("number", [0, -5, True, 2.5, "", "M", "0", "1e6", "1..5M", "10 G", "٣M", "none"])
+def test_numbers_of_parameters_that_are_none(number):
+    with pytest.raises(ValueError, match=r"max_parameters must be a number .*, such as 200M or 1\.5B: received"):
+        zoo.names(max_parameters=number)
 
 
 def test_any_pair_of_languages():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Annotated, Literal
 
 from rich import box
@@ -15,35 +16,74 @@ from zoo.cli.app import app, examples, show
 Side = Literal["left", "right"]
 COLUMNS: dict[str, Side] = {
     "name": "left",
+    "family": "left",
     "params": "right",
     "layers": "right",
-    "task": "left",
     "licence": "left",
     "weights": "left",
 }
+KINDS = ("encoder", "decoder", "encoder_decoder")
 
 
-@app.command("list", epilog=examples("list", 'list "bert_base*"', "list --bundled"))
+@app.command(
+    "list",
+    epilog=examples(
+        "list",
+        'list "bert_base*"',
+        "list --bundled",
+        "list --task sentence_embedding --license mit --max-parameters 200M",
+        "list --family gpt2",
+    ),
+)
 def list_models(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
     bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
+    family: Annotated[str | None, Option(help="Only models of this architecture, such as bert.")] = None,
+    task: Annotated[str | None, Option(help="Only models that were made for this task.")] = None,
+    licence: Annotated[
+        str | None, Option("--license", "--licence", help="Only models with this licence, such as MIT.")
+    ] = None,
+    max_parameters: Annotated[
+        str | None, Option(help="Only models with at most so many parameters, such as 200M.", metavar="NUMBER")
+    ] = None,
     markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as docs/models.md has it.")] = False,
 ) -> None:
-    """List the models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
-    found = names(pattern, True if bundled else None)
-    if not found and not is_known(pattern) and not set(pattern) & set("*?["):
+    """List the models of the zoo, by architecture and task: sizes, licences, whether their weights are bundled."""
+    if pattern not in names() and not set(pattern) & set("*?[") and not is_known(pattern):
         raise no_such_model(pattern)
+    facts = {"family": family, "task": task, "licence": licence, "max_parameters": max_parameters}
+    found = names(pattern, True if bundled else None, **facts)
     if not found:
-        raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
+        asked = [f"{name} {value}" for name, value in facts.items() if value is not None]
+        of = ", ".join([*(["bundled"] if bundled else []), f"named like {pattern!r}", *asked])
+        raise ValueError(f"no model of the zoo is {of}: leave one of these out. zoo.names() has all models.")
     if markdown:
         print(markdown_table(map(describe, found)))
-        return
+    else:
+        show(grouped_table(map(describe, found)))
+
+
+def grouped_table(entries: Iterable[Entry]) -> Table:
+    """Return a table with a group for each kind of model and task, by family and size within it."""
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for header, justify in COLUMNS.items():
-        table.add_column(header, justify=justify, no_wrap=True)
-    for entry in map(describe, found):
-        table.add_row(*cells(entry))
-    show(table)
+    for header, side in COLUMNS.items():
+        table.add_column(header, justify=side, no_wrap=True)
+    for group, members in groupby(sorted(entries, key=_place), _group):
+        if table.row_count:
+            table.add_row()
+        table.add_row(", ".join(group), style="bold")
+        for entry in members:
+            table.add_row(entry.name, entry.family, *cells(entry))
+    return table
+
+
+def _group(entry: Entry) -> tuple[str, str]:
+    return entry.sizes[0].kind, entry.task
+
+
+def _place(entry: Entry) -> tuple:
+    kind, task = _group(entry)
+    return KINDS.index(kind), task, entry.family, entry.sizes[1], entry.name
 
 
 def markdown_table(entries: Iterable[Entry]) -> str:
@@ -54,21 +94,21 @@ def markdown_table(entries: Iterable[Entry]) -> str:
     >>> markdown_table([describe("gpt2")]).splitlines()[-1]
     '| `gpt2` | 124 M | 12 x 768 | causal_lm | MIT | hub |'
     """
-    rows = [tuple(COLUMNS), tuple("---" for _ in COLUMNS)]
+    header = ("name", "params", "layers", "task", "licence", "weights")
+    rows = [header, tuple("---" for _ in header)]
     for entry in sorted(entries, key=lambda entry: (not entry.bundled, entry.source is None, entry.name)):
-        name, *facts, weights = cells(entry)
-        card = f"[bundled](../zoo/bundled/{name}/README.md)" if entry.bundled else weights
-        rows.append((f"`{name}`", *facts, card))
+        parameters, layers, licence, weights = cells(entry)
+        card = f"[bundled](../zoo/bundled/{entry.name}/README.md)" if entry.bundled else weights
+        rows.append((f"`{entry.name}`", parameters, layers, entry.task, licence, card))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def cells(entry: Entry) -> tuple[str, ...]:
-    """Return the cells of a model's row; layers are shown as their number times their width."""
+def cells(entry: Entry) -> tuple[str, str, str, str]:
+    """Return the sizes of a model, its licence, and where its weights are; layers as their number times their width."""
     config, parameters = entry.sizes
     layers = config.num_layers + (config.num_decoder_layers or 0)
-    size = f"{layers} x {config.hidden_dim}"
     weights = "bundled" if entry.bundled else "hub" if entry.source else "none"
-    return entry.name, millions(parameters), size, entry.task, entry.licence, weights
+    return millions(parameters), f"{layers} x {config.hidden_dim}", entry.licence, weights
 
 
 def millions(number: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, tee
+from itertools import chain, islice, tee
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,11 +21,19 @@ from zoo.cli.app import (
     app,
     examples,
     of_data,
+    of_model,
     of_output,
     readable,
 )
 from zoo.cli.data import Columns, Row, checked_texts, rows_of
 from zoo.cli.printed_answers import check_out, written
+
+CHUNK = 256  # texts that are asked for labels at a time
+Labels = Annotated[
+    str | None, of_model(help="Labels that a model of entailment was not trained on, parted by commas: zero-shot.")
+]
+Template = Annotated[str | None, of_model(help="Of --labels: the sentence that a label is put in, at {}.")]
+MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: several may apply to a text, or none.")]
 
 
 @app.command(
@@ -36,6 +44,7 @@ from zoo.cli.printed_answers import check_out, written
         "predict runs/finetuned < lines.txt",
         'predict runs/questions "Where is Ann?" "Ann is in Oslo."',
         'predict runs/endings "He opened the door" "and went in." "and ate it."',
+        'predict runs/nli "The match was a draw." --labels "sports, politics" --template "This is about {}."',
         "predict minilm_l6_en --file pairs.csv --text a --text-pair b",
         r'predict mini_bert_en "He \[MASK] the door."',
     )
@@ -55,21 +64,55 @@ def predict(
     text_pair: TextPair = None,
     task: TaskName = None,
     no_answer: NoAnswer = None,
+    labels: Labels = None,
+    template: Template = None,
+    multi_label: MultiLabel = False,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
     """Answer texts as they are read; print a JSON object for each."""
     columns = Columns(text, text_pair, None)
     check_out(out, file)
+    ask = asked_labels(labels, template, multi_label, text_pair)
     lines = checked_texts(texts or [], file, columns)
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
-    answers = loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto")
+    answers = (
+        loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto")
+        if ask is None
+        else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
+    )
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
             write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
+
+
+def asked_labels(labels: str | None, template: str | None, multi_label: bool, text_pair: Any) -> dict[str, Any] | None:
+    """Return the options of `task.zero_shot`; None without labels.
+
+    Raises:
+        ValueError: There are no labels in `--labels`, or what belongs to them is given without them, or with pairs.
+    """
+    if labels is None:
+        if template is not None or multi_label:
+            raise ValueError("--template and --multi-label are for --labels: give --labels too, or leave them out.")
+        return None
+    names = [name.strip() for name in labels.split(",") if name.strip()]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"--labels must be different names, parted by commas: received {labels!r}.")
+    if text_pair is not None:
+        raise ValueError("--labels are for texts, not for pairs: leave --text-pair out.")
+    return {"labels": names, "template": template, "multi_label": multi_label}
+
+
+def zero_shot_stream(task: Any, texts: Iterator[str], **options: Any) -> Iterator[dict[str, Any]]:
+    """Yield what `task.zero_shot` returns for each text, some at a time."""
+    if task.name != "classification":
+        raise ValueError(f"--labels need a classifier: received a model for {task.name}. Leave them out.")
+    while chunk := [*islice(texts, CHUNK)]:
+        yield from task.zero_shot(chunk, verbose=0, **options)
 
 
 def columns_of(rows: Iterator[Row]) -> Iterator[Iterator[Any]]:

@@ -16,6 +16,7 @@ from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
 from keras_transformers.checkpoints.names.modernbert import MODERNBERT
 from keras_transformers.checkpoints.names.mpnet import MPNET
+from keras_transformers.checkpoints.names.nomic_bert import NOMIC_BERT
 from keras_transformers.checkpoints.names.roberta import ROBERTA
 from keras_transformers.checkpoints.names.t5 import T5
 from keras_transformers.checkpoints.names.table import Names
@@ -24,7 +25,9 @@ from keras_transformers.checkpoints.names.xlm_roberta import CAMEMBERT, XLM_ROBE
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import shown
 
-ENCODERS = (BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT)
+ENCODERS = (
+    BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
+)  # fmt: skip
 TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
 

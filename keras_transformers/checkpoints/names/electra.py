@@ -8,7 +8,8 @@ from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.roberta import OF_TOKENS, ROBERTA, named_classes
 
-BODY, WIDTH = "electra.", "embedding_size"
+BODY, DETECTOR, WIDTH = "electra.", "discriminator_predictions.", "embedding_size"
+CLASSES = named_classes("Electra")
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
@@ -34,16 +35,19 @@ ELECTRA = BERT._replace(
         "masked_lm_bias/bias": "generator_lm_head.bias",
         "classifier": "classifier.out_proj",
         "qa_outputs": "qa_outputs",
+        "replaced_token_dense": DETECTOR + "dense",
+        "replaced_token": DETECTOR + "dense_prediction",
     },
     weights_of={
         "ElectraForMultipleChoice": OF_TOKENS | {"pooler": "sequence_summary.summary"},
         "ElectraForTokenClassification": OF_TOKENS,
     },
-    optional=("discriminator_predictions.", "generator_predictions.", "generator_lm_head.", "sequence_summary.",
+    optional=(DETECTOR, "generator_predictions.", "generator_lm_head.", "sequence_summary.",
               "classifier.", "qa_outputs."),
     redundant=r"electra\.embeddings\.(position_ids|token_type_ids)",
     copies={"generator_lm_head.weight": BODY + "embeddings.word_embeddings.weight"},
-    **named_classes("Electra"),
+    architectures=CLASSES["architectures"] | {"ElectraForPreTraining": ("replaced_token_dense", "replaced_token")},
+    tasks={"replaced_tokens": "ElectraForPreTraining"} | CLASSES["tasks"],
     fields=BERT.fields | {"embedding_dim": WIDTH, "classifier_dropout": "classifier_dropout"},
     activations=ROBERTA.activations,  # the masked LM and the classifier have GELU whatever `hidden_act` says
     fixed=ROBERTA.fixed | {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},

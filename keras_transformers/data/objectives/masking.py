@@ -67,13 +67,19 @@ class MaskedLM:
             )
 
     def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, Any]:
-        inputs = rows.padded(width, self.pad_id)
-        ids = inputs["token_ids"]  # (B, T)
-        candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)  # (B, T)
-        chosen = choose_words(candidates, self.continuation[ids], self._limit(candidates.sum(axis=1)), rng)
+        inputs, _, chosen = self.choose(rows, width, rng)
+        ids = inputs["token_ids"]
         positions, labels = gathered(chosen, ids[chosen], int(self._limit(width)))
         masked = np.where(chosen, self._replaced(ids, rng), ids)  # (B, T)
         return {**inputs, "token_ids": masked, "mask_positions": positions}, labels
+
+    def choose(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """Return the model's inputs (B, T), which tokens may be chosen, and which ones are, (B, T) bool each."""
+        inputs = rows.padded(width, self.pad_id)
+        ids = inputs["token_ids"]  # (B, T)
+        candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)  # (B, T)
+        limit = self._limit(candidates.sum(axis=1))  # (B,)
+        return inputs, candidates, choose_words(candidates, self.continuation[ids], limit, rng)
 
     def _limit(self, tokens):
         return np.maximum(1, np.rint(self.rate * tokens)).astype(np.int64)
@@ -81,8 +87,11 @@ class MaskedLM:
     def _replaced(self, ids: np.ndarray, rng: RowDraws) -> np.ndarray:
         """Return what `ids` (B, T) become if they are chosen."""
         draws = rng.random(ids.shape)  # (B, T)
-        randoms = self.ordinary_ids[rng.integers(len(self.ordinary_ids), size=ids.shape)]  # (B, T)
-        return np.where(draws < 0.8, self.mask_id, np.where(draws < 0.9, randoms, ids))
+        return np.where(draws < 0.8, self.mask_id, np.where(draws < 0.9, self.random_ids(ids.shape, rng), ids))
+
+    def random_ids(self, shape: tuple[int, ...], rng: RowDraws) -> np.ndarray:
+        """Draw ids of tokens that are not special."""
+        return self.ordinary_ids[rng.integers(len(self.ordinary_ids), size=shape)]
 
 
 def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng: RowDraws) -> np.ndarray:

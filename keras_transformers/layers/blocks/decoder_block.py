@@ -34,8 +34,8 @@ class DecoderBlock(ReturnsCache, Block):
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
-        dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, attention_norm:
-            As in `EncoderBlock`.
+        dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, norm_bias,
+            attention_norm: As in `EncoderBlock`.
         return_cache: Whether each call returns the cache as well.
         **kwargs: As in `EncoderBlock`. Options of `Attention` go to both attentions, but `reach` to the self-attention
             only.
@@ -90,6 +90,7 @@ class DecoderBlock(ReturnsCache, Block):
         norm_order: str = "pre",
         epsilon: float = 1e-5,
         use_bias: bool = True,
+        norm_bias: bool | None = None,
         attention_norm: bool = True,
         return_cache: bool = False,
         **kwargs: Any,
@@ -98,7 +99,8 @@ class DecoderBlock(ReturnsCache, Block):
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
-        make = partial(make_norm, norm, epsilon, **shared)
+        norms = shared | {"use_bias": use_bias if norm_bias is None else norm_bias}
+        make = partial(make_norm, norm, epsilon, **norms)
         heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
         inner |= {"dropout": activation_dropout, "activation": activation, **shared}
         self.attention = self.attention_class(name="attention", **heads)

@@ -35,7 +35,8 @@ class EncoderBlock(Block):
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` or `"pre"`.
         epsilon: Added to the variance in normalisations.
-        use_bias: Whether dense layers and layer norms have biases.
+        use_bias: Whether dense layers have biases.
+        norm_bias: Whether layer norms have biases; `use_bias` when None.
         attention_norm: Whether the self-attention has a normalisation.
             **kwargs: Options of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`,
             `reach`, ...), of `FeedForward` (`gated`, ...), of both (`initializer_range`, `kernel_initializer`,
@@ -79,6 +80,7 @@ class EncoderBlock(Block):
         norm_order: str = "post",
         epsilon: float = 1e-12,
         use_bias: bool = True,
+        norm_bias: bool | None = None,
         attention_norm: bool = True,
         **kwargs: Any,
     ):
@@ -88,7 +90,8 @@ class EncoderBlock(Block):
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
-        make = partial(make_norm, norm, epsilon, **shared)
+        norms = shared | {"use_bias": use_bias if norm_bias is None else norm_bias}
+        make = partial(make_norm, norm, epsilon, **norms)
         heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
         inner |= {"dropout": activation_dropout, "activation": activation, **shared}
         self.attention = self.attention_class(name="attention", **heads)

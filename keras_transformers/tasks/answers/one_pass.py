@@ -37,7 +37,7 @@ class OnePass:
     Args:
         setup: Of the task.
         model: The model whose weights the signatures use.
-        signatures: Functions of the export, by name; no two have the same number of inputs.
+        signatures: Functions of the export, by name; of those with as many inputs, `predict` calls the first.
         describe: From one row of the outputs to what `predict` returns for it.
         examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
         read_columns: From texts, and from pairs, as given by the user to lists of str.
@@ -219,15 +219,17 @@ class TracedService:
 
 
 def _traced(signature: Signature, read: GraphReader, scope: Callable[[], AbstractContextManager]) -> Any:
-    """Return a `tf.function` of a signature, traced in a scope: all inputs are strings, of one batch size."""
+    """Return a `tf.function` of a signature, traced in a scope: all inputs are strings, of one batch size if rows."""
     import tensorflow as tf
 
     from keras_transformers.text.graph.specs import with_rows
 
     def run(first: Any, *others: Any) -> Tensors:
-        named = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
+        rows = len(others) - signature.shared
+        named = dict(zip(signature.inputs[1:], others[:rows], strict=False))
+        named = with_rows(named, tf.size(first), signature.inputs[0])
         with scope():
-            return signature.run(read, first, *named.values())
+            return signature.run(read, first, *named.values(), *others[rows:])
 
     ranks = zip(signature.inputs, signature.ranks, strict=False)
     specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]

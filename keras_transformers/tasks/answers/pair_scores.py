@@ -1,4 +1,4 @@
-"""A score for a pair of texts that are read as one row: the model of ranking and multiple choice."""
+"""A score for a pair of texts that are read as one row: the model of ranking and multiple choice, and its rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from keras_transformers.tasks.inputs.labels import label_rows
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def pair_scorer(setup: Setup) -> keras.Model:
@@ -32,6 +33,25 @@ def choice_scorer(scorer: keras.Model) -> keras.Model:
     groups = grouped(scorer, "choice_groups")
     outputs = groups.output | {"logits": ops.squeeze(groups.output["logits"], -1)}
     return keras.Model(groups.input, outputs, name="choice_scorer")
+
+
+def flat_pairs(texts: Any, pairs: Any) -> tuple[Any, Any, Any]:
+    """Return rows of pairs from texts that have several second texts each.
+
+    Args:
+        texts: (B,) strings; in Python a list of str.
+        pairs: (B, C) strings, padded with empty ones.
+
+    Returns:
+        Each text C times, (B * C,); the second texts, (B * C,); and which of them are no padding, (B, C) bool.
+    """
+    if on_tensorflow():
+        import tensorflow as tf
+
+        return tf.repeat(texts, tf.shape(pairs)[1]), tf.reshape(pairs, [-1]), pairs != ""
+    flat = [pair for row in pairs for pair in row]
+    repeated = [text for text, row in zip(texts, pairs, strict=True) for _ in row]
+    return repeated, flat, np.array([[pair != "" for pair in row] for row in pairs])
 
 
 def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:

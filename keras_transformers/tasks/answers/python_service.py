@@ -36,7 +36,7 @@ class PythonService:
 
         Args:
             name: Of the signature.
-            columns: One for each input, of as many rows.
+            columns: One for each input, of as many rows; but for those that all rows share.
             batch_size: The number of rows of most batches: theirs is not rounded up.
 
         Returns:
@@ -44,8 +44,10 @@ class PythonService:
         """
         signature, count = self.signatures[name], len(columns[0])
         rows = min(power_of_two(count), batch_size or power_of_two(count))
+        own = len(columns) - signature.shared
         # Rows beyond the texts repeat the last one.
-        columns = [[*column, *(column[-1] for _ in range(rows - count))] for column in columns]
+        padded = [[*column, *(column[-1] for _ in range(rows - count))] for column in columns[:own]]
+        columns = [*padded, *columns[own:]]
         found = self.programs[name](signature.read(self.reader, *columns))
 
         def finish() -> dict[str, np.ndarray]:

@@ -44,6 +44,7 @@ CASES = pairwise(
     norm=["layer", "rms"],
     norm_order=["pre", "post"],
     use_bias=[True, False],
+    norm_bias=[None, True, False],
     return_scores=[False, True],
     return_cache=[True, False],
 )

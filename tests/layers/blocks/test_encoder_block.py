@@ -33,6 +33,7 @@ CASES = pairwise(
     norm=["layer", "rms"],
     norm_order=["post", "pre"],
     use_bias=[True, False],
+    norm_bias=[None, True, False],
     return_scores=[False, True],
 )
 CASES.append({"positions": None, "norm_order": "pre", "attention_norm": False})

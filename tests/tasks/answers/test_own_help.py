@@ -15,7 +15,8 @@ from questions import untraced
 
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
-from keras_transformers.tasks import Task, multiple_choice
+from keras_transformers.tasks import Task
+from keras_transformers.tasks.answers import pair_scores, zero_shot
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.tasks.answers.written_answers import Writing
@@ -23,7 +24,10 @@ from keras_transformers.tasks.parts import find_kind
 
 # Options by which a task returns other keys than the one of `every_task`.
 OTHER_OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "classification": [{"labels": 2, "problem": problem} for problem in ("multi_label", "regression")],
+    "classification": [
+        *({"labels": 2, "problem": problem} for problem in ("multi_label", "regression")),
+        {"labels": ["contradiction", "entailment"]},
+    ],
     "token_classification": [{"labels": ["O", "B-x", "I-x"]}],
 }
 FEW = {"max_new_tokens": 1}
@@ -34,7 +38,8 @@ NAMES = [  # those that generate are traced, which takes seconds
 
 @pytest.fixture(autouse=True)
 def choices_in_python(monkeypatch):
-    monkeypatch.setattr(multiple_choice, "on_tensorflow", lambda: False)
+    for module in (pair_scores, zero_shot):
+        monkeypatch.setattr(module, "on_tensorflow", lambda: False)
 
 
 @cache

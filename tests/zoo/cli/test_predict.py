@@ -102,3 +102,33 @@ def test_columns_keep_no_row_that_all_have_given():
     for number, (row, text) in enumerate(zip(rows, texts, strict=True)):
         assert row == (text,)
         assert Text.living < 200, number
+
+
+@pytest.mark.integration
+def test_predict_takes_labels_of_the_user(folders, table, tmp_path):
+    import zoo
+
+    zoo.load(folders["masked_lm"], "classification", labels=["entailment", "not_entailment"]).save(tmp_path / "nli")
+    options = ("--labels", "film, day,,book", "--template", "It is a {}.")
+    answers = json_lines(run("predict", tmp_path / "nli", *LABELS, *options))
+    assert [answer["text"] for answer in answers] == list(LABELS)
+    assert all([*answer["probabilities"]] == ["film", "day", "book"] for answer in answers)
+    assert answers == json_lines(run("predict", tmp_path / "nli", "--file", table("rows.csv", ROWS), *options))
+    several = json_lines(run("predict", tmp_path / "nli", *LABELS, *options, "--multi-label", "--batch-size", "2"))
+    assert all({"labels", "probabilities"} <= answer.keys() for answer in several)
+    assert "labels ['bad', 'good']" in fail("predict", folders["classification"], "a film", *options)[1]
+    assert "--labels need a classifier: received a model for" in fail("predict", folders["masked_lm"], "a", *options)[1]
+
+
+ODD_LABELS = {
+    ("--labels", " , "): "--labels must be different names, parted by commas",
+    ("--labels", "a,b, a"): "--labels must be different names, parted by commas: received 'a,b, a'",
+    ("--template", "{}"): "give --labels too",
+    ("--multi-label",): "give --labels too",
+    ("--labels", "a", "--text-pair", "b"): "leave --text-pair out",
+}
+
+
+@pytest.mark.parametrize(("options", "message"), ODD_LABELS.items())
+def test_labels_that_predict_refuses(options, message):
+    assert message in fail("predict", "minilm_mini_en", "a text", *options)[1]
