@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints import hub
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.settings.sentence_transformers import (
+    dense_tensors,
     is_sentence_transformer,
     read_sentence_transformer,
 )
@@ -56,7 +58,8 @@ def find(
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
         found = find(f"hf:{source}", revision, cache_dir, given._replace(pickled=given.pickled or place.pickled))
-        return dataclasses.replace(found, task=found.task or place.task)  # some files name the bare model only
+        task = found.task or place.task  # some files name the bare model only
+        return dataclasses.replace(found, task=task, settings=found.settings | _prompts(place, found))
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
@@ -78,7 +81,20 @@ def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
 def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
         return adapted(place, find, cache_dir, given)
-    return _of_stored(find_stored(place, given))
+    stored = find_stored(place, given)
+    if is_sentence_transformer(stored.folder) and (dense := dense_tensors(stored.folder, given.pickled)):
+        stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, dense))
+    return _of_stored(stored)
+
+
+def _joined(tensors: Callable[[], list[Tensor]], more: list[Tensor]) -> list[Tensor]:
+    return [*tensors(), *more]
+
+
+def _prompts(entry: Entry, found: Checkpoint) -> dict[str, Callable[[], Any]]:
+    """Return the prompts of an entry as settings, if its checkpoint names none."""
+    has_own = "prompts" in found.settings and found.settings["prompts"]()
+    return {} if has_own or not entry.prompts else {"prompts": lambda: dict(entry.prompts)}
 
 
 def tell_assumed(checkpoint: Checkpoint) -> None:
@@ -98,7 +114,7 @@ def _of_stored(stored: Stored) -> Checkpoint:
     settings: dict[str, Callable[[], Any]] = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source, stored.values),
-        **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
+        **{name: partial(vectors.get, name) for name in vectors.keys() - {"max_length"}},
         **({"target_tokenizer": lambda: target} if has_source else {}),
     }
     task, of_task = _made_for(stored.extra, config.family)

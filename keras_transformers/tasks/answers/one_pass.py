@@ -37,7 +37,8 @@ class OnePass:
     Args:
         setup: Of the task.
         model: The model whose weights the signatures use.
-        signatures: Functions of the export, by name; no two have the same number of inputs.
+        signatures: Functions of the export, by name; `predict` takes the first one with as many inputs as it has
+            columns.
         describe: From one row of the outputs to what `predict` returns for it.
         examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
         read_columns: From texts, and from pairs, as given by the user to lists of str.
@@ -79,6 +80,12 @@ class OnePass:
         """
         return [*self._answers(texts, pairs, batch_size, verbose, growing=False)]
 
+    def ask(
+        self, signature: str, columns: Sequence[Any], *, batch_size: int = 32, verbose: Any = "auto"
+    ) -> list[dict[str, Any]]:
+        """Predict by a signature of this name: as `predict`, for columns of texts."""
+        return [*self._ask(signature, columns, batch_size, verbose, growing=False)]
+
     def predict_stream(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = 0
     ) -> Iterator[dict[str, Any]]:
@@ -98,9 +105,13 @@ class OnePass:
 
     def _answers(self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool) -> Iterator[dict]:
         columns = [texts] if pairs is None else [texts, pairs]
-        name = self._signature(len(columns))
+        return self._ask(self._signature(len(columns)), columns, batch_size, verbose, growing)
+
+    def _ask(
+        self, name: str, columns: Sequence[Any], batch_size: Any, verbose: Any, growing: bool
+    ) -> Iterator[dict[str, Any]]:
         (batch_size,) = check_counts(batch_size=batch_size)
-        progress = Progress(verbose, count_of(texts))
+        progress = Progress(verbose, count_of(columns[0]))
         chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
         lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
         return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, batch_size, progress)
