@@ -51,7 +51,7 @@ def search(
     >>> search(letters, ["aab"], ["bb", "ab"], top=1)
     [[{'index': 1, 'score': 0.948..., 'text': 'ab'}]]
     """
-    top, rescore_multiplier = check_counts(top=top, rescore_multiplier=rescore_multiplier)
+    (top,), (rescore_multiplier,) = check_counts(top=top), check_counts(rescore_multiplier=rescore_multiplier)
     corpus, queries = _texts_or_vectors("corpus", corpus, True), _texts_or_vectors("queries", queries)
     if not len(corpus):
         raise ValueError("the corpus is empty: expected at least one text or vector to search.")

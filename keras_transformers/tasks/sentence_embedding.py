@@ -16,8 +16,8 @@ from keras_transformers.tasks.inputs.grouped_texts import group_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
+from keras_transformers.tasks.vectors.embedding_prompts import Prompts
 from keras_transformers.tasks.vectors.group_labels import Spearman, label_reader
-from keras_transformers.tasks.vectors.prompts import Prompts
 from keras_transformers.tasks.vectors.vector_options import (
     DENSE_LAYERS,
     check_dense,

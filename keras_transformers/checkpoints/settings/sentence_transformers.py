@@ -179,7 +179,9 @@ def _read_dense(path: Path) -> dict[str, Any]:
     kinds = {"in_features": int, "out_features": int, "bias": bool, "activation_function": str}
     values = _read(path, OF_DENSE, kinds)
     if not is_size(values.get("out_features")):
-        raise ValueError(f"{path}: out_features must be a number above 0: received {shown(values.get('out_features'))}.")
+        raise ValueError(
+            f"{path}: out_features must be a number above 0: received {shown(values.get('out_features'))}."
+        )
     named = values.get("activation_function") or ACTIVATIONS["tanh"]  # their default
     last = {theirs.rpartition(".")[2]: name for name, theirs in ACTIVATIONS.items()}
     activation = last.get(named.rpartition(".")[2]) if named.startswith("torch.nn.") else None
@@ -198,7 +200,9 @@ def _read_prompts(path: Path) -> dict[str, Any]:
     if default is not None and default not in prompts:
         raise ValueError(f"{path}: default_prompt_name is {shown(default)}: expected one of {shown(sorted(prompts))}.")
     if (similarity := values.get("similarity_fn_name")) not in (None, "cosine"):
-        warn_user(f"{path} says similarity_fn_name {shown(similarity)}: `search` and `similarity` take the cosine here.")
+        warn_user(
+            f"{path} says similarity_fn_name {shown(similarity)}: `search` and `similarity` take the cosine here."
+        )
     # Version 5 writes an empty prompt for queries and one for documents where a model has none.
     prompts = prompts if default is not None or any(prompts.values()) else {}
     return {"prompts": prompts, "default_prompt": default, "truncate_dim": values.get("truncate_dim")}
@@ -225,5 +229,3 @@ def _is_lowercasing(folder: str | Path) -> bool:
     letters = " ".join(ascii_lowercase)
     small, capital = Tokenizer.from_folder(folder).encode([letters, letters.upper()])
     return small.ids == capital.ids
-
-

@@ -15,7 +15,7 @@ from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.search import search
-from keras_transformers.tasks.vectors.prompts import DOCUMENT, QUERY, PromptReader, Prompts
+from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
 from keras_transformers.tasks.vectors.quantized import check_precision, quantize
 from keras_transformers.tasks.vectors.vector_options import check_truncation
 from keras_transformers.text.text_checks import check_texts
@@ -95,8 +95,8 @@ class EmbeddingAnswers(OnePass):
     ) -> list[list[dict[str, Any]]]:
         """Find the texts of a collection that are nearest to each query: `tasks.search.search`.
 
-        Texts of queries get the prompt `"query"`, those of the corpus `"document"`, `"passage"` or `"corpus"`, where the
-        task has such a prompt.
+        Texts of queries get the prompt `"query"`, those of the corpus `"document"`, `"passage"` or `"corpus"`, where
+        the task has such a prompt.
 
         Args:
             queries, corpus: Texts, or their vectors.

@@ -43,8 +43,8 @@ def vector_ranges(vectors: np.ndarray) -> np.ndarray:
     vectors = _floats("vectors", vectors)
     if len(vectors) < 2:
         raise ValueError(
-            f"ranges are taken from vectors of at least 2 texts, better of 1,000: received {len(vectors)}. Give ranges=, "
-            "of `vector_ranges` on other texts."
+            f"ranges are taken from vectors of at least 2 texts, better of 1,000: received {len(vectors)}. Give "
+            "ranges=, of `vector_ranges` on other texts."
         )
     return np.stack([vectors.min(axis=0), vectors.max(axis=0)]).astype(np.float32)
 

@@ -48,7 +48,9 @@ def check_truncation(truncate_dim: Any, dim: int) -> int | None:
     if truncate_dim is None:
         return None
     if not is_size(truncate_dim) or truncate_dim > dim:
-        raise ValueError(f"truncate_dim must be in [1, {dim}], the numbers of a vector: received {shown(truncate_dim)}.")
+        raise ValueError(
+            f"truncate_dim must be in [1, {dim}], the numbers of a vector: received {shown(truncate_dim)}."
+        )
     return int(truncate_dim)
 
 

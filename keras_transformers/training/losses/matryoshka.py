@@ -40,9 +40,7 @@ class Matryoshka(TargetLoss):
     1.0
     """
 
-    def __init__(
-        self, loss: TargetLoss, widths: Sequence[int] | Mapping[int, float], name: str | None = "matryoshka"
-    ):
+    def __init__(self, loss: TargetLoss, widths: Sequence[int] | Mapping[int, float], name: str | None = "matryoshka"):
         super().__init__(name=name)
         self.loss = loss
         self.widths = dict(widths) if isinstance(widths, Mapping) else dict.fromkeys(widths, 1.0)
@@ -65,4 +63,4 @@ class Matryoshka(TargetLoss):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Matryoshka:
         loss = keras.saving.deserialize_keras_object(config["loss"])
-        return cls(**(config | {"loss": loss, "widths": {width: weight for width, weight in config["widths"]}}))
+        return cls(**(config | {"loss": loss, "widths": dict(config["widths"])}))

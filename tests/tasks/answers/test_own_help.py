@@ -25,6 +25,7 @@ from keras_transformers.tasks.parts import find_kind
 OTHER_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "classification": [{"labels": 2, "problem": problem} for problem in ("multi_label", "regression")],
     "token_classification": [{"labels": ["O", "B-x", "I-x"]}],
+    "sentence_embedding": [{"prompts": {"query": "find: ", "document": ""}}],
 }
 FEW = {"max_new_tokens": 1}
 NAMES = [  # those that generate are traced, which takes seconds

@@ -43,7 +43,9 @@ class Prompts:
 
     def __post_init__(self):
         if not isinstance(self.texts, Mapping) or not all(isinstance(name, str) and name for name in self.texts):
-            raise ValueError(f'prompts are texts by name, such as {{"query": "query: "}}: received {shown(self.texts)}.')
+            raise ValueError(
+                f'prompts are texts by name, such as {{"query": "query: "}}: received {shown(self.texts)}.'
+            )
         for name, text in self.texts.items():
             check_text(f"prompts[{name!r}]", text, 0)
         if not isinstance(self.are_pooled, bool):
