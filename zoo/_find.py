@@ -59,7 +59,7 @@ def find(
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
         found = find(f"hf:{source}", revision, cache_dir, given._replace(pickled=given.pickled or place.pickled))
         task = found.task or place.task  # some files name the bare model only
-        return dataclasses.replace(found, task=task, settings=found.settings | _prompts(place, found))
+        return dataclasses.replace(found, task=task, settings={**found.settings, **_prompts(place, found)})
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):

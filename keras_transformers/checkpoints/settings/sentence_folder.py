@@ -71,9 +71,9 @@ def write_sentence_transformer(
         stored = {name.removeprefix(own): tensor for name, tensor in tensors.items() if name.startswith(own)}
         write_tensors(Path(folder, path, SAFE), stored)
     for name, values in files.items():
-        path = Path(folder, name)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        file = Path(folder, name)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     if normalize:
         Path(folder, paths[-1]).mkdir()  # empty, as sentence-transformers writes it
 

@@ -46,14 +46,16 @@ class Matryoshka(TargetLoss):
         self.widths = dict(widths) if isinstance(widths, Mapping) else dict.fromkeys(widths, 1.0)
 
     def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
-        dim, total, reals = y_pred.shape[-1], 0.0, []
+        dim, total = y_pred.shape[-1], 0.0
+        reals: list[Tensor] = []
         if wide := [width for width in self.widths if width > dim]:
             raise ValueError(f"Received widths {wide} for vectors of {dim} numbers; expected widths of at most {dim}.")
         are_vectors = len(y_true.shape) > 1 and y_true.shape[-1] == dim
         for width, weight in self.widths.items():
             vectors = ops.normalize(ops.cast(y_pred[..., :width], "float32"), axis=-1)  # (B, G, width)
             values, real = self.loss.per_target(y_true[..., :width] if are_vectors else y_true, vectors)
-            total, reals = total + weight * values, [*reals, real]
+            total = total + weight * values  # (B,)
+            reals.append(real)
         return total, functools.reduce(ops.logical_and, reals)
 
     def get_config(self) -> dict[str, Any]:

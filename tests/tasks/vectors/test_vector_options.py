@@ -99,20 +99,20 @@ def test_widths(tmp_path):
 def test_vectors_that_were_learned_at_several_widths_may_be_cut():
     """The first two numbers tell labels apart, which they do not where the full width alone was learned."""
 
-    def accuracy(task):
+    def gap(task):
+        """Of the mean cosines of texts of the same label and of different ones."""
         vectors = task.embed(TEXTS, truncate_dim=2)
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        scores = vectors @ vectors.T - 10 * np.eye(len(TEXTS))
-        return np.mean([tiny.LABELS[best] == label for best, label in zip(scores.argmax(1), tiny.LABELS, strict=True)])
+        same, cosines = np.equal.outer(tiny.LABELS, tiny.LABELS), vectors @ vectors.T
+        return cosines[same].mean() - cosines[~same].mean()
 
     alike = [TEXTS[(row + 6) % 24] for row in range(24)]  # the same label, another noun
-    assert all(tiny.LABELS[(row + 6) % 24] == tiny.LABELS[row] for row in range(24))
-    found = {}
-    for name, widths in (("full", None), ("several", {16: 1.0, 2: 1.0})):
+    gaps = []
+    for widths in (None, {16: 1.0, 2: 1.0}):
         task = make(matryoshka=widths)
-        task.fit(TEXTS, tiny.LABELS, pairs=alike, **(tiny.FIT | {"epochs": 6}))
-        found[name] = accuracy(task)
-    assert found["several"] == 1.0 and found["several"] >= found["full"]
+        task.fit(TEXTS, tiny.LABELS, pairs=alike, **(tiny.FIT | {"epochs": 4}))
+        gaps.append(gap(task))
+    assert gaps[1] > 1.0 > 0.5 > gaps[0]  # 1.37 and 0.21 as measured
 
 
 @pytest.mark.integration
