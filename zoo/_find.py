@@ -20,6 +20,7 @@ from keras_transformers.checkpoints.settings.sentence_transformers import (
     dense_tensors,
     is_sentence_transformer,
     read_sentence_transformer,
+    transformer_folder,
 )
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
@@ -32,6 +33,8 @@ from zoo._checkpoint import Checkpoint
 from zoo._entry import Entry
 from zoo._place import stands_for
 from zoo._sizes import no_weights, tokenizers_of_sizes
+
+NO_VECTORS: Mapping[str, Any] = {}
 
 
 def find(
@@ -81,10 +84,12 @@ def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
 def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
         return adapted(place, find, cache_dir, given)
-    stored = find_stored(place, given)
-    if is_sentence_transformer(stored.folder) and (dense := dense_tensors(stored.folder, given.pickled)):
+    if not is_sentence_transformer(place):
+        return _of_stored(find_stored(place, given))
+    stored = find_stored(transformer_folder(place), given)
+    if dense := dense_tensors(place, given.pickled):
         stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, dense))
-    return _of_stored(stored)
+    return _of_stored(stored, read_sentence_transformer(place))
 
 
 def _joined(tensors: Callable[[], list[Tensor]], more: list[Tensor]) -> list[Tensor]:
@@ -106,10 +111,10 @@ def tell_assumed(checkpoint: Checkpoint) -> None:
         )
 
 
-def _of_stored(stored: Stored) -> Checkpoint:
+def _of_stored(stored: Stored, vectors: Mapping[str, Any] = NO_VECTORS) -> Checkpoint:
+    """Return the checkpoint of files that are read; `vectors` are the settings of sentence-transformers."""
     folder, config = stored.folder, stored.config
     has_source = config.kind == "encoder_decoder"
-    vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
     source, target = stored.tokenizers()
     settings: dict[str, Callable[[], Any]] = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),

@@ -52,6 +52,11 @@ def is_sentence_transformer(folder: str | Path) -> bool:
     return Path(folder, MODULES).is_file()
 
 
+def transformer_folder(folder: str | Path) -> Path:
+    """Return the folder of the model itself: that of sentence-transformers, or one in it, as version 1 wrote it."""
+    return Path(folder, _modules(folder)[0][1])
+
+
 def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
     """Read how a folder of sentence-transformers makes vectors.
 
@@ -86,7 +91,7 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
         "dense": [_read_dense(place / "config.json") for place in places.get("Dense", ())],
         "normalize": "Normalize" in places,
         **_read_prompts(Path(folder, CONFIG)),
-        "max_length": _read_length(folder),
+        "max_length": _read_length(places["Transformer"][0]),
     }
 
 
@@ -125,10 +130,10 @@ def _modules(folder: str | Path) -> list[tuple[str, str]]:
     kinds = [name.rpartition(".")[2] for name in types]
     behind = kinds[2:-1] if kinds[2:] and kinds[-1] == "Normalize" else kinds[2:]
     is_known = kinds[:2] == ["Transformer", "Pooling"] and set(behind) <= {"Dense"}
-    if not is_known or paths[0] or not all(map(_is_inside, paths)):
+    if not is_known or not all(map(_is_inside, paths)):
         raise ValueError(
-            f"{path} has the modules {shown(kinds)} in {shown(paths)}: expected Transformer, in the folder itself, "
-            "Pooling, any number of Dense, and perhaps Normalize, in this order. Others are not supported."
+            f"{path} has the modules {shown(kinds)} in {shown(paths)}: expected Transformer, Pooling, any number of "
+            "Dense, and perhaps Normalize, in this order, in folders of this one. Others are not supported."
         )
     return [*zip(kinds, paths, strict=True)]
 

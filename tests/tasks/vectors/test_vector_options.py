@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -59,6 +61,21 @@ def test_dense_layers_are_learned_saved_and_left_out(tmp_path):
     assert zoo.load(tmp_path / "model", task="classification", labels=2).predict(["a"])
     with pytest.raises(ValueError, match=r"of another shape:\s+sentence_transformers\.0\.linear"):
         zoo.load(tmp_path / "model", dense=[{"units": 5}, DENSE[1]])
+
+
+@pytest.mark.integration
+def test_a_model_in_a_folder_of_its_own(tmp_path):
+    """As sentence-transformers 1 wrote it."""
+    task = make(dense=DENSE)
+    task.save(tmp_path / "model")
+    files = [path for path in (tmp_path / "model").iterdir() if path.is_file() and path.name != "modules.json"]
+    (tmp_path / "model" / "0_Transformer").mkdir()
+    for path in files:
+        path.rename(path.parent / "0_Transformer" / path.name)
+    modules = json.loads((tmp_path / "model" / "modules.json").read_text())
+    modules[0]["path"] = "0_Transformer"
+    (tmp_path / "model" / "modules.json").write_text(json.dumps(modules))
+    np.testing.assert_allclose(zoo.load(tmp_path / "model").embed(TEXTS), task.embed(TEXTS), atol=1e-6)
 
 
 @pytest.mark.integration
