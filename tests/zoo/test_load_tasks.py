@@ -124,7 +124,7 @@ def test_hostile_options_of_a_task(tmp_path, said, message):
 
 @pytest.mark.integration
 def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path):
-    """ModernBERT calls the last layer of each head a classifier; the layers before it are kept, as transformers does."""
+    """ModernBERT calls the last layer of each head a classifier; the layers before it are kept, as there."""
     tokenizer = Tokenizer.train(["a fine film", "where is Ann in Oslo"], vocabulary_size=80)
     config = modernbert(tokenizer.vocabulary_size, 3, 2, 8, 12, max_length=32)
     made = Task("classification", config, tokenizer, labels=["x", "y"])

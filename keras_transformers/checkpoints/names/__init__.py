@@ -19,7 +19,7 @@ from keras_transformers.checkpoints.names.mpnet import MPNET
 from keras_transformers.checkpoints.names.nomic_bert import NOMIC_BERT
 from keras_transformers.checkpoints.names.roberta import ROBERTA
 from keras_transformers.checkpoints.names.t5 import T5
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.table import OF_VECTORS, VECTOR_DENSE, Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
 from keras_transformers.checkpoints.names.xlm_roberta import CAMEMBERT, XLM_ROBERTA
 from keras_transformers.config.transformer_config import TransformerConfig
@@ -56,7 +56,8 @@ def names_of(config: TransformerConfig, source: Any, architecture: str | None = 
     """
     names = family_names(config.family, source)
     names = next((table for field, table in names.variants.items() if getattr(config, field)), names)
-    return names._replace(weights=names.weights | names.weights_of.get(str(architecture), {}))
+    weights = names.weights | names.weights_of.get(str(architecture), {}) | VECTOR_DENSE
+    return names._replace(weights=weights, optional=(*names.optional, OF_VECTORS))
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:

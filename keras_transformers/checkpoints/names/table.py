@@ -20,6 +20,9 @@ ACTIVATIONS = {
     "gelu_python": "gelu", "gelu_python_tanh": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh", "gelu_accurate": "gelu_tanh",
 }  # fmt: skip
+# Of the dense layers behind the pooling, which sentence-transformers stores in folders of their own.
+OF_VECTORS = "sentence_transformers."
+VECTOR_DENSE = {"vector_dense_{i}": f"{OF_VECTORS}{{i}}.linear"}
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 
 
@@ -162,8 +165,8 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
 
 def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str | None:
     """Translate a variable's path, as a whole or as its layer and last part; None if unknown."""
-    number = "".join(re.findall(r"_block_(\d+)/", path))
-    pattern = re.sub(r"_block_\d+/", "_block_{i}/", path)
+    number = "".join(re.findall(r"_(?:block|dense)_(\d+)/", path))
+    pattern = re.sub(r"_(block|dense)_\d+/", r"_\1_{i}/", path)
     layer, _, leaf = pattern.rpartition("/")
     if pattern in weights:
         return weights[pattern].format(i=number)
