@@ -12,25 +12,27 @@ from keras_transformers.utils.untrusted import shown
 BODY = "nomic_bert."
 BLOCK = BODY + "encoder.layers.{i}."
 DEFAULTS = {"rope_theta": 1000.0}  # of `transformers`
-# Keys of the released files, which are those of GPT-2, and what `transformers` calls the same; the last one wins.
+# Keys of the released files, which are those of GPT-2, and what `transformers` calls the same.
 RELEASED = {
     "n_embd": "hidden_size", "n_layer": "num_hidden_layers", "n_head": "num_attention_heads",
-    "n_inner": "intermediate_size", "n_positions": "max_position_embeddings",
-    "max_trained_positions": "max_position_embeddings", "layer_norm_epsilon": "layer_norm_eps",
-    "rotary_emb_base": "rope_theta", "resid_pdrop": "hidden_dropout_prob", "attn_pdrop": "attention_probs_dropout_prob",
+    "n_inner": "intermediate_size", "layer_norm_epsilon": "layer_norm_eps", "rotary_emb_base": "rope_theta",
+    "resid_pdrop": "hidden_dropout_prob", "attn_pdrop": "attention_probs_dropout_prob",
     "activation_function": "hidden_act",
 }  # fmt: skip
 FIXED = {
     "rope_type": "default", "partial_rotary_factor": 1.0, "rotary_emb_fraction": 1.0, "rotary_emb_scale_base": None,
-    "rotary_scaling_factor": None, "rotary_emb_interleaved": False, "prenorm": False, "parallel_block": False,
+    "rotary_emb_interleaved": False, "prenorm": False, "parallel_block": False,
     "causal": False, "use_rms_norm": False, "qkv_proj_bias": False, "mlp_fc1_bias": False, "mlp_fc2_bias": False,
     "embd_pdrop": 0.0,
 }  # fmt: skip
+TRAINED = 2048  # tokens: longer texts need positions on another scale (`rotary_scaling_factor`), and are cut
 GATED = {"swiglu": "silu", "geglu": "gelu"}  # released names of gated layers, by their activation
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     found = {theirs: values[key] for key, theirs in RELEASED.items() if values.get(key) is not None}
+    if values.get("n_positions") is not None:
+        found["max_position_embeddings"] = min(values["n_positions"], values.get("max_trained_positions") or TRAINED)
     if (activation := found.get("hidden_act")) is not None:
         if activation not in GATED:
             raise ValueError(f"activation_function={shown(activation)} is not supported; only {sorted(GATED)} are.")

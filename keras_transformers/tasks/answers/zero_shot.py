@@ -101,10 +101,11 @@ def zero_shot_method(
         model, classes: As for `zero_shot_signatures`.
         default_template: Of the hypotheses, where the call names none.
     """
-    entailment = find_entailment(classes)
-    compute = partial(_compute, model, entailment)
-    signature = Signature(("text", "hypotheses"), _read_pairs, compute, ranks=(1, 2))
-    answers = OnePass(setup, model, {NAME: signature}, dict, read_columns=(partial(check_texts, "texts"), list))
+    answers: OnePass | None = None
+    if (entailment := find_entailment(classes)) is not None:
+        compute = partial(_compute, model, entailment)
+        signature = Signature(("text", "hypotheses"), _read_pairs, compute, ranks=(1, 2))
+        answers = OnePass(setup, model, {NAME: signature}, dict, read_columns=(partial(check_texts, "texts"), list))
 
     def zero_shot(
         texts: Iterable[str], labels: Sequence[str], *, template: str | None = None, multi_label: bool = False,
@@ -129,7 +130,7 @@ def zero_shot_method(
             ValueError: The labels of the model have no entailment among them, `labels` are none or two are the same,
                 or the template has no place for them.
         """
-        if entailment is None:
+        if answers is None:
             raise ValueError(
                 "zero_shot needs a classifier of entailment, with a label that begins with 'entail', and another one: "
                 f"received the labels {shown(list(classes.names))}. Load a model that was trained on NLI."
@@ -138,9 +139,8 @@ def zero_shot_method(
         sentence = check_template(default_template if template is None else template)
         (most,) = check_counts(batch_size=batch_size)
         texts = check_texts("texts", texts)
-        hypotheses = [sentence.replace(PLACE, name) for name in names]
-        size = max(most // len(names), 1)
-        found = answers.predict(texts, [hypotheses] * len(texts), batch_size=size, verbose=verbose)
+        pairs: Any = [[sentence.replace(PLACE, name) for name in names]] * len(texts)
+        found = answers.predict(texts, pairs, batch_size=max(most // len(names), 1), verbose=verbose)
         return [_described(names, row, multi_label) for row in found]
 
     return zero_shot
