@@ -61,9 +61,11 @@ DEBERTA_V2 = BERT._replace(
         "pooler": "pooler.dense",
         **{ours: it for ours, it in BERT.weights.items() if it.startswith((HEAD, "classifier", "qa_outputs"))},
     },
-    optional=("cls.", "lm_predictions.", "mask_predictions.", "pooler.", "classifier.", "qa_outputs."),
-    # Files of DeBERTa-v3 may hold positions that the model does not add.
-    redundant=r"deberta\.embeddings\.(position_ids|position_embeddings\.weight)",
+    optional=(
+        "cls.", "lm_predictions.", "mask_predictions.", "pooler.", "classifier.", "qa_outputs.",
+        BODY + "embeddings.position_embeddings.",  # of files whose model does not add them
+    ),
+    redundant=r"deberta\.embeddings\.position_ids",
     copies={copy: it.replace("bert.", BODY) for copy, it in BERT.copies.items()},
     # The released files of DeBERTa-v3 name the masked LM as DeBERTa's own code does.
     older={

@@ -67,6 +67,7 @@ CASES = pairwise(
 )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
 def test_chunks_give_the_numbers_and_gradients_of_all_scores(case):
     length, chunk, dtype = case["length"], case["chunk"], case["dtype"]
@@ -100,19 +101,17 @@ def positions(length, width=D):
     return [to_numpy(part) for part in randomize_built(layer, {"positions": places})(places)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_a_layer_is_the_same_from_a_length_on(dtype):
+def test_a_layer_is_the_same_from_a_length_on():
     x, mask = normal(B, 9, D), padding_mask(np.arange(9) < np.array([[9], [4]]))
     given = {"hidden_states": x, "attention_mask": mask, "relative_positions": positions(9)}
-    short, long = (Attention(N, linear_from=start, dtype=dtype) for start in (10, 9))
+    short, long = (Attention(N, linear_from=start) for start in (10, 9))
     randomize_built(short, given)
     long.build(x.shape)
     long.set_weights(short.get_weights())
-    np.testing.assert_allclose(to_numpy(long(**given)), to_numpy(short(**given)), **tolerance(dtype))
-    if dtype == "float32":
-        one, other = (weight_gradients(layer, normal(B, 9, D, seed=3), given) for layer in (long, short))
-        for name, gradient in one.items():
-            np.testing.assert_allclose(gradient, other[name], rtol=1e-3, atol=1e-4, err_msg=name)
+    np.testing.assert_allclose(to_numpy(long(**given)), to_numpy(short(**given)), **tolerance("float32"))
+    one, other = (weight_gradients(layer, normal(B, 9, D, seed=3), given) for layer in (long, short))
+    for name, gradient in one.items():
+        np.testing.assert_allclose(gradient, other[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 def test_the_layer_projects_distances_as_it_does_tokens():
@@ -140,7 +139,7 @@ def test_a_length_that_is_not_known_before():
         hidden_states = EncoderBlock(N, 32, dropout=0.1, linear_from=linear_from)(x, relative_positions=table)
         model = keras.Model(x, keras.layers.Dense(1)(ops.mean(hidden_states, axis=1)))
         model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
-        losses.append([float(model.train_on_batch(normal(4, t, D), np.ones((4, 1)))) for t in (1, 4, 9, 300)])
+        losses.append([float(model.train_on_batch(normal(4, t, D), np.ones((4, 1)))) for t in (1, 300)])
     np.testing.assert_allclose(*losses, rtol=1e-3)
 
 

@@ -14,7 +14,7 @@ D = 8
 
 def test_layer(tmp_path):
     options = {"hidden_dim": D, "num_buckets": 6, "max_distance": 9}
-    check_layer(DisentangledPositions, options, {"positions": np.tile(np.arange(5), (10, 1))}, tmp_path)
+    check_layer(DisentangledPositions, options, {"positions": np.tile(np.arange(5, dtype="int32"), (10, 1))}, tmp_path)
 
 
 @pytest.mark.parity
