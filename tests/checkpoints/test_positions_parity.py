@@ -56,7 +56,14 @@ def test_distances_beyond_the_buckets_and_their_gradients(tmp_path, ours, theirs
     import torch
 
     config = deberta_v2(
-        90, num_layers=2, num_heads=4, hidden_dim=32, intermediate_dim=64, max_length=64, position_buckets=8, epsilon=1e-2
+        90,
+        num_layers=2,
+        num_heads=4,
+        hidden_dim=32,
+        intermediate_dim=64,
+        max_length=64,
+        position_buckets=8,
+        epsilon=1e-2,
     )
     reference = theirs.make(tmp_path, "DebertaV2Model", gain=1.0, **make_config(config, "DebertaV2Model"))
     model = encoder(config)

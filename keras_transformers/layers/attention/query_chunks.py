@@ -110,7 +110,9 @@ class Chunks:
             value=self._seen(self.value, first_key, axis=2),
             attention_mask=self._mask(index, first_key),
             position_bias=None if self.position_bias is None else take(self.position_bias, index),
-            distances=None if self.distances is None else part(self.distances, self.starts(index), self.size + self.keys),
+            distances=None
+            if self.distances is None
+            else part(self.distances, self.starts(index), self.size + self.keys),
             multipliers=None if self.draws is None else self.draws(index, self.weights_shape),
             first_key=first_key,
         )

@@ -113,4 +113,3 @@ def distance_buckets(num_buckets: int, max_distance: int) -> np.ndarray:
     widest = np.log(np.float32((max_distance - 1) / middle))
     far = np.ceil(ratios / widest * (middle - 1)).astype("int32") + middle
     return np.where(distances <= middle, distances, np.minimum(far, num_buckets))
-
