@@ -64,8 +64,8 @@ class TransformerConfig:
             computed from the encoder's last state, and the encoder reads in one direction only.
         kernel_size: Width of a convolution in tokens, an odd number.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"`, `"disentangled"` (DeBERTa) or `"alibi"`; with
-            another mixer than attention one of the first two, or None. Or a pair of one of the first two and one of the others, such as MPNet's
-            `("learned", "relative")`.
+            another mixer than attention one of the first two, or None. Or a pair of one of the first two and one of
+            the others, such as MPNet's `("learned", "relative")`.
         position_offset: Row of the position table for the first token. If not 0, positions count only tokens that are
             not padding (RoBERTa), and the table has `max_length + position_offset` rows.
         position_buckets, max_distance: Sizes of `DisentangledPositions`; the second is `max_length` when None.

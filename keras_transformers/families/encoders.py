@@ -225,7 +225,7 @@ def deberta_v2(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Describe DeBERTa-v3, and DeBERTa-v2 without convolution: BERT with distances in the scores, not in the embeddings.
+    """Describe DeBERTa-v3, and DeBERTa-v2 without convolution: BERT with disentangled attention.
 
     The defaults are those of the released checkpoints of DeBERTa-v3 (microsoft/DeBERTa), which have no segments. A
     classifier's first layer has GELU. Papers: He et al. 2020, https://arxiv.org/abs/2006.03654; version 3: He et al.

@@ -28,8 +28,8 @@ def block_inputs(
     Returns:
         A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes its
         own mask, `attention_mask` or `documents`; `rotary`, `position_bias` or `relative_positions` if it has
-        positions that are not in the embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of a decoder take `positions`
-        only, which show where a text begins.
+        positions that are not in the embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of
+        a decoder take `positions` only, which show where a text begins.
     """
     if config.mixer != "attention":
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}

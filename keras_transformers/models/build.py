@@ -139,9 +139,9 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
     if "relative" in config.position_kinds:
         return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
     if "disentangled" in config.position_kinds:
-        sizes = (config.hidden_dim, config.position_buckets, config.max_distance or config.max_length)
-        options = {"epsilon": config.epsilon, "initializer_range": config.initializer_range, "dtype": dtype}
-        return [DisentangledPositions(*sizes, **options, name=name)]
+        sizes = {"num_buckets": config.position_buckets, "max_distance": config.max_distance or config.max_length}
+        options: dict[str, Any] = sizes | {"epsilon": config.epsilon, "initializer_range": config.initializer_range}
+        return [DisentangledPositions(config.hidden_dim, **options, dtype=dtype, name=name)]
     return [ALiBi(config.num_heads, dtype=dtype, name=name)] if "alibi" in config.position_kinds else []
 
 

@@ -1,4 +1,4 @@
-"""Positions in attention, MPNet's beside learned ones and DeBERTa's: the numbers of `transformers`, padding included."""
+"""Positions in attention, MPNet's beside learned ones and DeBERTa's: the numbers of `transformers`."""
 
 import keras
 import numpy as np

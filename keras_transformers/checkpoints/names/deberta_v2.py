@@ -14,7 +14,7 @@ BODY, HEAD, OLDER_HEAD = "deberta.", "cls.predictions.", "lm_predictions.lm_head
 DISTANCE, WITH_TABLE, POOLER = "max_relative_positions", "position_biased_input", "pooler_hidden_act"
 HEAD_DIM = "attention_head_size"
 # The defaults of `transformers` for options that config.json omits: DeBERTa-v3's files hold others.
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "layer_norm_eps": 1e-7, "relative_attention": False, "share_att_key": False, "norm_rel_ebd": "none",
     "pos_att_type": None, "position_buckets": -1, DISTANCE: -1, WITH_TABLE: True, POOLER: "gelu",
 }  # fmt: skip
@@ -25,7 +25,7 @@ FIXED = {
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    values = DEFAULTS | values
+    values = {**DEFAULTS, **values}
     kinds, activation = values["pos_att_type"], values[POOLER]
     if isinstance(kinds, str):
         kinds = [kind.strip() for kind in kinds.lower().split("|")]

@@ -192,9 +192,7 @@ class Attention(ReturnsCache, DenseOwner):
         if not is_cached and context is None:
             visible = Visible(attention_mask, documents, reach)
         elif use_causal_mask:
-            visible = Visible(
-                combine(attention_mask, cached_mask(cache_positions, length, ops.shape(key)[2], reach))
-            )  # (1|B, T, S)
+            visible = Visible(combine(attention_mask, cached_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
         distances = self.distances(relative_positions)
         inputs = (query, key, value, visible, position_bias, distances)

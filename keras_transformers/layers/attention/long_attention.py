@@ -106,10 +106,9 @@ def _gradients(chunks: Chunks, outputs, upstreams):
         of_key = _sums_over_queries(of_scores, chunk.query, chunk.key)  # (B, K, W, H)
         of_query = mix(of_scores, chunk.key)  # (B, N, t, H)
         if chunk.distances is not None:
-            more_of_query, more_of_key, *of_distances = _of_distance_scores(chunk, of_scores)
-            of_query, of_key = of_query + more_of_query, of_key + ops.cast(more_of_key, "float32")
-            parts = zip(distance_sums, of_distances, chunks.starts(index), strict=True)
-            distance_sums = [_add_rows(sums, ops.cast(part, "float32"), first) for sums, part, first in parts]
+            more_of_query, more_of_key, *of_distances = _of_distances(chunk, of_scores)
+            of_query, of_key = of_query + more_of_query, of_key + more_of_key
+            distance_sums = tuple(map(_add_rows, distance_sums, of_distances, chunks.starts(index)))
         return of_query, (add(key_sum, of_key, chunk), add(value_sum, of_value, chunk), *distance_sums)
 
     def bias_gradient(index):
@@ -132,15 +131,24 @@ def _gradients(chunks: Chunks, outputs, upstreams):
     return [*gradients, *of_distances]
 
 
-def _of_distance_scores(chunk: Chunk, upstream):
-    """Compute the gradients of a chunk's queries, keys and distances from the gradient of the scores, (B, N, t, S)."""
+def _of_distances(chunk: Chunk, upstream):
+    """Compute what distances add to the gradients of queries and keys, and their own, from that of the scores.
+
+    Args:
+        chunk: With distances.
+        upstream: (B, N, t, S).
+
+    Returns:
+        Those of the queries, in their dtype, and of keys and distances, float32 like the sums of all chunks.
+    """
     import tensorflow as tf
 
-    inputs = [chunk.query, chunk.key, *chunk.distances]
+    inputs = [chunk.query, chunk.key, *(chunk.distances or ())]
     with tf.GradientTape() as tape:
         tape.watch(inputs)
-        scores = chunk_scores(chunk.query, chunk.key, chunk.distances)  # (B, N, t, S)
-    return tape.gradient(scores, inputs, upstream)
+        scores = with_distances(None, chunk.query, chunk.key, chunk.distances, chunk_scores)  # (B, N, t, S)
+    of_query, *others = tape.gradient(scores, inputs, upstream)
+    return of_query, *(ops.cast(x, "float32") for x in others)
 
 
 def _of_scores(chunk: Chunk, weights, output, upstream):

@@ -110,9 +110,7 @@ class Chunks:
             value=self._seen(self.value, first_key, axis=2),
             attention_mask=self._mask(index, first_key),
             position_bias=None if self.position_bias is None else take(self.position_bias, index),
-            distances=None
-            if self.distances is None
-            else part(self.distances, self.starts(index), self.size + self.keys),
+            distances=self._distances_of(index),
             multipliers=None if self.draws is None else self.draws(index, self.weights_shape),
             first_key=first_key,
         )
@@ -120,6 +118,9 @@ class Chunks:
     def starts(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Return where the distances of a chunk begin, in `keys` and in `queries` of `distances`."""
         return (self.number - 1 - index) * self.size, index * self.size
+
+    def _distances_of(self, index):
+        return self.distances and part(self.distances, self.starts(index), self.size + self.keys)
 
     def _first_key(self, index):
         if not self.has_windows:

@@ -55,7 +55,7 @@ class DisentangledPositions(Positional, TableOwner):
         num_buckets: int = 256,
         max_distance: int = 512,
         epsilon: float = 1e-7,
-        initializer_range: float | None = 0.02,
+        initializer_range: float | str | None = 0.02,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
