@@ -15,5 +15,6 @@ from keras_transformers.families.encoders import (
     xlm_roberta,
 )
 
-__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "deberta_v2", "distilbert", "electra", "gpt1",
-           "gpt2", "llama", "marian", "mbart", "mpnet", "recurrent", "roberta", "t5", "transformer", "xlm_roberta"]  # fmt: skip
+__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "deberta_v2", "distilbert", "electra",
+           "gpt1", "gpt2", "llama", "marian", "mbart", "mpnet", "recurrent", "roberta", "t5", "transformer",
+           "xlm_roberta"]  # fmt: skip
