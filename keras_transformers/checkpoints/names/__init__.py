@@ -8,6 +8,7 @@ from keras_transformers.checkpoints.names.albert import ALBERT
 from keras_transformers.checkpoints.names.bart import BART, MBART
 from keras_transformers.checkpoints.names.baseline_names import CONVOLUTIONAL, RECURRENT
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.deberta_v2 import DEBERTA_V2
 from keras_transformers.checkpoints.names.distilbert import DISTILBERT
 from keras_transformers.checkpoints.names.electra import ELECTRA
 from keras_transformers.checkpoints.names.eurobert import EUROBERT
@@ -27,6 +28,7 @@ from keras_transformers.utils.untrusted import shown
 
 ENCODERS = (
     BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
+    DEBERTA_V2,
 )  # fmt: skip
 TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}

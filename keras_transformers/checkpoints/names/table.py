@@ -116,6 +116,7 @@ class Names(NamedTuple):
         biased: Pattern of the names of layers that always have a bias; zeros are written if ours have none.
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
         lent: Tensors that a file may leave out, and the name of the tensor that stands for each.
+        older: Tensors under their names of today, and the name of each in older files.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Converts the options of config.json to those that `fields` names.
@@ -142,6 +143,7 @@ class Names(NamedTuple):
     biased: str = ""
     logits_bias: str | None = None
     lent: dict[str, str] = {}  # noqa: RUF012
+    older: dict[str, str] = {}  # noqa: RUF012
     reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
     variants: dict[str, Names] = {}  # noqa: RUF012
     read: Callable[[dict[str, Any]], dict[str, Any]] = dict
