@@ -125,7 +125,7 @@ def test_hostile_options_of_a_task(tmp_path, said, message):
 @pytest.mark.integration
 @pytest.mark.parametrize(("name", "options"), [("classification", {"labels": ["x", "y"]}), ("multiple_choice", {})])
 def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path, name, options):
-    """ModernBERT calls the last layer of each head a classifier. The layers before it are kept, as in `transformers`."""
+    """ModernBERT calls the last layer of each head so. The layers before it are kept, as in `transformers`."""
     tokenizer = Tokenizer.train(["a fine film", "where is Ann in Oslo"], vocabulary_size=80)
     config = modernbert(tokenizer.vocabulary_size, 3, 2, 8, 12, max_length=32)
     made = Task(name, config, tokenizer, **options)
