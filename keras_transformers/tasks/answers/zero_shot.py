@@ -101,11 +101,7 @@ def zero_shot_method(
         model, classes: As for `zero_shot_signatures`.
         default_template: Of the hypotheses, where the call names none.
     """
-    answers: OnePass | None = None
-    if (entailment := find_entailment(classes)) is not None:
-        compute = partial(_compute, model, entailment)
-        signature = Signature(("text", "hypotheses"), _read_pairs, compute, ranks=(1, 2))
-        answers = OnePass(setup, model, {NAME: signature}, dict, read_columns=(partial(check_texts, "texts"), list))
+    answers = _answers(setup, model, classes)
 
     def zero_shot(
         texts: Iterable[str], labels: Sequence[str], *, template: str | None = None, multi_label: bool = False,
@@ -144,6 +140,15 @@ def zero_shot_method(
         return [_described(names, row, multi_label) for row in found]
 
     return zero_shot
+
+
+def _answers(setup: Setup, model: keras.Model, classes: Labels) -> OnePass | None:
+    """Return the predictions for texts with their hypotheses; None if there is no entailment."""
+    entailment = find_entailment(classes)
+    if entailment is None:
+        return None
+    signature = Signature(("text", "hypotheses"), _read_pairs, partial(_compute, model, entailment), ranks=(1, 2))
+    return OnePass(setup, model, {NAME: signature}, dict, read_columns=(partial(check_texts, "texts"), list))
 
 
 def _checked(labels: Any) -> list[str]:
