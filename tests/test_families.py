@@ -20,6 +20,7 @@ def test_bert_base():
         "pooler_activation": "tanh", "pooler_dropout": 0.0, "classifier_dropout": None, "position_offset": 0,
         "embedding_dim": None, "num_block_groups": None, "classifier_pooling": "first",
         "head_transform": "masked_lm", "head_bias": True,
+        "position_buckets": None, "max_distance": None,
         "mixer": "attention", "cross_attention": True, "kernel_size": 3,
         "block_options": (),
     }  # fmt: skip

@@ -65,6 +65,7 @@ class Entry:
             weights.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` for fine-tuning it, where the defaults do not suit it.
+        prompts: Of sentence embeddings, by name, as published beside a checkpoint whose files name none.
         results: Measurements, which `python -m zoo results` prints.
         name: The model's name, which is its file's.
     """
@@ -79,6 +80,7 @@ class Entry:
     tokenizer: str | None = None
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     name: str = ""
 

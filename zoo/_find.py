@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints import hub
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.settings.sentence_transformers import (
+    dense_tensors,
     is_sentence_transformer,
     read_sentence_transformer,
+    transformer_folder,
 )
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
@@ -30,6 +33,8 @@ from zoo._checkpoint import Checkpoint
 from zoo._entry import Entry
 from zoo._place import stands_for
 from zoo._sizes import no_weights, tokenizers_of_sizes
+
+NO_VECTORS: Mapping[str, Any] = {}
 
 
 def find(
@@ -56,7 +61,8 @@ def find(
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
         found = find(f"hf:{source}", revision, cache_dir, given._replace(pickled=given.pickled or place.pickled))
-        return dataclasses.replace(found, task=found.task or place.task)  # some files name the bare model only
+        task = found.task or place.task  # some files name the bare model only
+        return dataclasses.replace(found, task=task, settings={**found.settings, **_prompts(place, found)})
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
@@ -78,7 +84,22 @@ def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
 def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
         return adapted(place, find, cache_dir, given)
-    return _of_stored(find_stored(place, given))
+    if not is_sentence_transformer(place):
+        return _of_stored(find_stored(place, given))
+    stored = find_stored(transformer_folder(place), given)
+    if dense := dense_tensors(place, given.pickled):
+        stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, dense))
+    return _of_stored(stored, read_sentence_transformer(place))
+
+
+def _joined(tensors: Callable[[], list[Tensor]], more: list[Tensor]) -> list[Tensor]:
+    return [*tensors(), *more]
+
+
+def _prompts(entry: Entry, found: Checkpoint) -> dict[str, Callable[[], Any]]:
+    """Return the prompts of an entry as settings, if its checkpoint names none."""
+    has_own = "prompts" in found.settings and found.settings["prompts"]()
+    return {} if has_own or not entry.prompts else {"prompts": lambda: dict(entry.prompts)}
 
 
 def tell_assumed(checkpoint: Checkpoint) -> None:
@@ -90,15 +111,15 @@ def tell_assumed(checkpoint: Checkpoint) -> None:
         )
 
 
-def _of_stored(stored: Stored) -> Checkpoint:
+def _of_stored(stored: Stored, vectors: Mapping[str, Any] = NO_VECTORS) -> Checkpoint:
+    """Return the checkpoint of files that are read; `vectors` are the settings of sentence-transformers."""
     folder, config = stored.folder, stored.config
     has_source = config.kind == "encoder_decoder"
-    vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
     source, target = stored.tokenizers()
     settings: dict[str, Callable[[], Any]] = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source, stored.values),
-        **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
+        **{name: partial(vectors.get, name) for name in vectors.keys() - {"max_length"}},
         **({"target_tokenizer": lambda: target} if has_source else {}),
     }
     task, of_task = _made_for(stored.extra, config.family)

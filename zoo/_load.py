@@ -41,8 +41,14 @@ def load(
     lora_rank: int | None = None,
     lm_weight: float | None = None,
     loss: str | None = None,
-    pooling: str | None = None,
+    pooling: str | Sequence[str] | None = None,
     normalize: bool | None = None,
+    dense: Sequence[Mapping[str, Any]] | None = None,
+    prompts: Mapping[str, str] | None = None,
+    default_prompt: str | None = None,
+    include_prompt: bool | None = None,
+    truncate_dim: int | None = None,
+    matryoshka: Sequence[int] | Mapping[int, float] | None = None,
     stride: int | None = None,
     no_answer: bool | None = None,
     null_threshold: float | None = None,
@@ -85,8 +91,8 @@ def load(
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
         loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or
             `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
-        pooling: Of sentence embeddings: `"mean"` or `"first"`; as the checkpoint says when None.
-        normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
+        pooling, normalize, dense, prompts, default_prompt, include_prompt, truncate_dim, matryoshka: Of sentence
+            embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None.
         stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering: see
             `tasks.question_answering`. When None, as the checkpoint says, or the default there.
         lowercase, num_heads: Of checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or

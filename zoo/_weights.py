@@ -73,7 +73,7 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
     if task.name == checkpoint.task:
         return ()
     if CLASSIFIER not in task.kind.new_layers:
-        return (SPAN,) if SPAN in task.kind.new_layers and checkpoint.labels else ()
+        return (SPAN,) if SPAN in task.kind.new_layers and checkpoint.task is not None else ()
     is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels or ()) == 1
     is_shared = is_shared and task.model.get_layer(CLASSIFIER).kernel.shape[-1] == 1
     return () if is_shared else (CLASSIFIER,)

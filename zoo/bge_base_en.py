@@ -8,6 +8,7 @@ ENTRY = entry(
     summary="bge-base-en-v1.5, English, lower-case: sentence embeddings of 768 numbers, 12 layers.",
     config=bert(30_522, num_layers=12, num_heads=12, hidden_dim=768),
     task="sentence_embedding",
+    prompts={"query": "Represent this sentence for searching relevant passages: "},
     parameters=109_482_240,
     licence="MIT",
     source="hf:BAAI/bge-base-en-v1.5",

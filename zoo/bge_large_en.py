@@ -8,6 +8,7 @@ ENTRY = entry(
     summary="bge-large-en-v1.5, English, lower-case: sentence embeddings of 1,024 numbers, 24 layers.",
     config=bert(30_522, num_layers=24, num_heads=16, hidden_dim=1024),
     task="sentence_embedding",
+    prompts={"query": "Represent this sentence for searching relevant passages: "},
     parameters=335_141_888,
     licence="MIT",
     source="hf:BAAI/bge-large-en-v1.5",

@@ -8,6 +8,7 @@ ENTRY = entry(
     summary="multilingual-e5-base, 100 languages: sentence embeddings of 768 numbers, 12 layers.",
     config=xlm_roberta(250_002, num_layers=12, num_heads=12, hidden_dim=768),
     task="sentence_embedding",
+    prompts={"query": "query: ", "passage": "passage: "},
     parameters=278_043_648,
     licence="MIT",
     source="hf:intfloat/multilingual-e5-base",

@@ -8,6 +8,7 @@ ENTRY = entry(
     summary="multilingual-e5-large, 100 languages: sentence embeddings of 1,024 numbers, 24 layers.",
     config=xlm_roberta(250_002, num_layers=24, num_heads=16, hidden_dim=1024),
     task="sentence_embedding",
+    prompts={"query": "query: ", "passage": "passage: "},
     parameters=559_890_432,
     licence="MIT",
     source="hf:intfloat/multilingual-e5-large",

@@ -8,6 +8,7 @@ ENTRY = entry(
     summary="multilingual-e5-small, 100 languages: sentence embeddings of 384 numbers, 12 layers.",
     config=bert(250_037, num_layers=12, num_heads=12, hidden_dim=384),
     task="sentence_embedding",
+    prompts={"query": "query: ", "passage": "passage: "},
     parameters=117_653_760,
     licence="MIT",
     source="hf:intfloat/multilingual-e5-small",

@@ -29,12 +29,15 @@ FILES = (
     "generation_config.json",
     "modules.json",
     "sentence_bert_config.json",
-    "1_Pooling/config.json",
+    "config_sentence_transformers.json",
+    "[1-9]_*/config.json",
+    "[1-9]_Dense*/model.safetensors",
     "adapter_config.json",
     "adapter_model.safetensors",
 )
 SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
+PICKLED_MODULES = f"[1-9]_Dense*/{PICKLED}"
 TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")
 WORD = r"\w[\w.+-]*"  # part of a name; no backslash, which separates folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
@@ -88,7 +91,7 @@ def download(
         repo: Such as `"google-bert/bert-base-uncased"`.
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
-        files: Name patterns of the files to download; of folders, only from those whose name begins with 1.
+        files: Name patterns of the files to download; of folders, only from those whose name begins with 1 to 9.
         pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights. Those of TensorFlow,
             `tf_model.h5` or its shards, are fetched where there are no others.
 
@@ -100,7 +103,7 @@ def download(
             refused, or the network fails. The message names the file and how to provide it.
     """
     _check_names(repo, revision)
-    folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES] if pickled else [*files])
+    folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES, PICKLED_MODULES] if pickled else [*files])
     if not _weights_in(folder, pickled) and not (folder / ADAPTER).is_file():
         folder = _fetch(repo, revision, cache_dir, [*files, *TENSORFLOW_FILES])
     _check_files(folder, repo, pickled)

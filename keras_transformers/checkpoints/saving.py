@@ -19,10 +19,10 @@ from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import FLOAT8, SAFE, Tensor, zeros
 from keras_transformers.checkpoints.fused import join, reshape_back
 from keras_transformers.checkpoints.names import names_of, stored_as
-from keras_transformers.checkpoints.names.table import Names, their_name
+from keras_transformers.checkpoints.names.table import OF_VECTORS, Names, their_name
 from keras_transformers.checkpoints.settings.generation_config import make_generation
 from keras_transformers.checkpoints.settings.huggingface_config import TASK, make_config
-from keras_transformers.checkpoints.settings.sentence_transformers import write_sentence_transformer
+from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import all_layers, strategy_of
@@ -62,7 +62,7 @@ def save_folder(
             multiples of 2^-9; it is of the matrices only: vectors are stored as float16.
         generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
-        sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
+        sentence_transformer: Arguments of `write_sentence_transformer`, which needs `max_length`.
         task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
         tensors: By the names and in the layouts of `transformers`; those of the model's variables when None.
         files: Further texts by their path in the folder, among those of `atomic_folder.WRITTEN`.
@@ -120,13 +120,14 @@ def _write_folder(
         _write_json(temporary / "config.json", values)
         if generation is not None:
             _write_json(temporary / "generation_config.json", generation)
-        write_tensors(temporary / SAFE, tensors)
+        of_vectors = {name: tensor for name, tensor in tensors.items() if name.startswith(OF_VECTORS)}
+        write_tensors(temporary / SAFE, {name: tensors[name] for name in tensors.keys() - of_vectors.keys()})
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
         if sentence_transformer is not None:
             if max_length is None:
                 raise ValueError("the files of sentence-transformers say how long texts may be: give max_length.")
-            write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
+            write_sentence_transformer(temporary, max_length=max_length, tensors=of_vectors, **sentence_transformer)
         for name, text in files.items():
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")

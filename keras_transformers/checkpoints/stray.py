@@ -70,6 +70,7 @@ def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerCo
     lent = {
         name: tensors[other] for name, other in names.lent.items() if other in tensors and not config.tie_embeddings
     }
+    lent |= {name: tensors[older] for name, older in names.older.items() if older in tensors}
     if config.output_bias and names.logits_bias:
         lent[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
     return {**lent, **tensors}

@@ -9,7 +9,7 @@ from keras_transformers.utils.untrusted import shown
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
-IN_ATTENTION = ("rotary", "relative", "alibi")  # applied in the attention of every block
+IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
@@ -169,6 +169,53 @@ def check_offset(config: Any) -> None:
         raise ValueError(
             "position_offset needs an encoder with learned positions: received "
             f"position_offset={config.position_offset} with kind={config.kind!r}, positions={config.positions!r}."
+        )
+
+
+def check_distances(config: Any) -> None:
+    """Check that disentangled positions are used in encoders with a key head for each query head, and their sizes.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They are not, or another model has their fields.
+    """
+    given = [name for name in ("position_buckets", "max_distance") if getattr(config, name) is not None]
+    if "disentangled" not in config.position_kinds:
+        if given:
+            raise ValueError(
+                f"{given} belong to disentangled positions: received them with positions={config.positions!r}. Leave "
+                "them out."
+            )
+        return
+    if config.kind != "encoder" or config.num_kv_heads != config.num_heads or "position_buckets" not in given:
+        raise ValueError(
+            "disentangled positions need an encoder with a key head for each query head, and position_buckets: "
+            f"received kind={config.kind!r}, num_heads={config.num_heads}, num_kv_heads={config.num_kv_heads}, "
+            f"position_buckets={config.position_buckets}."
+        )
+    check_buckets(config.position_buckets, config.max_distance or config.max_length)
+
+
+def check_buckets(num_buckets: int, max_distance: int) -> None:
+    """Check that buckets of logarithmic width lie between the near distances and the largest one.
+
+    Args:
+        num_buckets: Of each direction; distances up to half of it have a bucket each.
+        max_distance: The first distance in the last bucket.
+
+    Raises:
+        ValueError: They do not.
+
+    Example:
+
+    >>> check_buckets(256, 512)
+    """
+    if num_buckets % 2 or not 4 <= num_buckets < 2 * (max_distance - 1):
+        raise ValueError(
+            "the buckets of distances must be an even number from 4 on, and half of them less than the largest "
+            f"distance - 1: received {num_buckets} buckets with a largest distance of {max_distance}."
         )
 
 

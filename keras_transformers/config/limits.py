@@ -54,7 +54,7 @@ def check_limits(config: Any) -> None:
     """
     for name in ("vocabulary_size", "encoder_vocabulary_size", "hidden_dim", "embedding_dim", "intermediate_dim",
                  "num_heads", "num_kv_heads", "head_dim", "max_length", "num_segments", "kernel_size",
-                 "position_offset"):  # fmt: skip
+                 "position_offset", "position_buckets", "max_distance"):  # fmt: skip
         _check(config, name, (getattr(config, name) or 0) <= MOST, f"at most {MOST}")
     for name in ("num_layers", "num_decoder_layers"):
         _check(config, name, (getattr(config, name) or 0) <= MOST_BLOCKS, f"at most {MOST_BLOCKS}")
@@ -71,7 +71,7 @@ def most_tokens(config: Any) -> int:
     Args:
         config: A `TransformerConfig`.
     """
-    is_open = config.position_kinds and set(config.position_kinds) <= {"relative", "alibi"}
+    is_open = config.position_kinds and set(config.position_kinds) <= {"relative", "disentangled", "alibi"}
     return MOST if is_open else config.max_length
 
 
@@ -92,6 +92,7 @@ def least_weights(config: Any) -> int:
     rows = config.vocabulary_size + (config.encoder_vocabulary_size or 0) + config.num_segments
     if "learned" in config.position_kinds:
         rows += config.max_length + config.position_offset
+    rows += 2 * (config.position_buckets or 0)
     if config.mixer == "attention":
         heads = 2 * config.num_heads + 2 * config.num_kv_heads
         block = width * (config.head_dim * heads + inner * (3 if config.gated else 2))

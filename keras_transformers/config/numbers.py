@@ -7,7 +7,8 @@ from typing import Any
 from keras_transformers.utils.number_checks import is_number, is_size, is_token_id
 from keras_transformers.utils.untrusted import shown
 
-OPTIONAL_SIZES = ("embedding_dim", "num_block_groups", "num_decoder_layers", "encoder_vocabulary_size")
+OPTIONAL_SIZES = ("embedding_dim", "num_block_groups", "num_decoder_layers", "encoder_vocabulary_size",
+                  "position_buckets", "max_distance")  # fmt: skip
 RATES = ("dropout", "attention_dropout", "activation_dropout", "pooler_dropout", "classifier_dropout")
 OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
 

@@ -10,6 +10,7 @@ from keras_transformers.config.block_options import BlockOptions, make_block_opt
 from keras_transformers.config.choices import (
     check_blocks,
     check_choices,
+    check_distances,
     check_heads,
     check_mixer,
     check_offset,
@@ -65,11 +66,12 @@ class TransformerConfig:
         cross_attention: Whether a decoder attends to its encoder. If not, its recurrent blocks begin with states
             computed from the encoder's last state, and the encoder reads in one direction only.
         kernel_size: Width of a convolution in tokens, an odd number.
-        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; with another mixer than attention
-            one of the first two, or None. Or a pair of one of the first two and one of the others, such as MPNet's
-            `("learned", "relative")`.
+        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"`, `"disentangled"` (DeBERTa) or `"alibi"`; with
+            another mixer than attention one of the first two, or None. Or a pair of one of the first two and one of
+            the others, such as MPNet's `("learned", "relative")`.
         position_offset: Row of the position table for the first token. If not 0, positions count only tokens that are
             not padding (RoBERTa), and the table has `max_length + position_offset` rows.
+        position_buckets, max_distance: Sizes of `DisentangledPositions`; the second is `max_length` when None.
         position_layout: `layout` of `SinusoidalPositions`; `"interleaved"` is the paper's.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
@@ -143,6 +145,8 @@ class TransformerConfig:
     kernel_size: int = 3
     positions: str | tuple[str, ...] | None = "learned"
     position_offset: int = 0
+    position_buckets: int | None = None
+    max_distance: int | None = None
     position_layout: str = "interleaved"
     num_kv_heads: int = None  # type: ignore[assignment]  # filled in
     head_dim: int = None  # type: ignore[assignment]  # filled in
@@ -201,6 +205,7 @@ class TransformerConfig:
         check_ids(self)
         check_blocks(self)
         check_offset(self)
+        check_distances(self)
         check_limits(self)
 
     def _set(self, name: str, value: Any):

@@ -7,6 +7,7 @@ from keras_transformers.families.encoders import (
     albert,
     bert,
     camembert,
+    deberta_v2,
     distilbert,
     electra,
     mpnet,
@@ -16,6 +17,6 @@ from keras_transformers.families.encoders import (
 )
 from keras_transformers.families.pre_norm_encoders import eurobert, modernbert
 
-__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "distilbert", "electra", "eurobert", "gpt1", "gpt2",
-           "llama", "marian", "mbart", "modernbert", "mpnet", "nomic_bert", "recurrent", "roberta", "t5", "transformer",
-           "xlm_roberta"]  # fmt: skip
+__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "deberta_v2", "distilbert", "electra", "eurobert",
+           "gpt1", "gpt2", "llama", "marian", "mbart", "modernbert", "mpnet", "nomic_bert", "recurrent", "roberta",
+           "t5", "transformer", "xlm_roberta"]  # fmt: skip

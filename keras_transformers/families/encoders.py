@@ -250,6 +250,34 @@ def nomic_bert(
     return _bert("nomic_bert", sizes, facts | options)
 
 
+def deberta_v2(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe DeBERTa-v3, and DeBERTa-v2 without convolution: BERT with disentangled attention.
+
+    The defaults are those of the released checkpoints of DeBERTa-v3 (microsoft/DeBERTa), which have no segments. A
+    classifier's first layer has GELU. Papers: He et al. 2020, https://arxiv.org/abs/2006.03654; version 3: He et al.
+    2021, https://arxiv.org/abs/2111.09543.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, **options: As for `bert`.
+        max_length: Tokens of a text, and the first distance that shares its vector with all longer ones; longer texts
+            are possible.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> deberta_v2(128_100, num_layers=12, num_heads=12, hidden_dim=768).positions
+    'disentangled'
+    """
+    facts = {"positions": "disentangled", "position_buckets": 256, "epsilon": 1e-7, "pooler_activation": "gelu"}
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("deberta-v2", sizes, facts | options)
+
+
 def _bert(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
     shared = {
         "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "norm": "layer", "norm_order": "post",

@@ -8,6 +8,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads.transform import token_states
 from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -36,5 +37,8 @@ def span_head(
     (None, None, 2)
     """
     layer = Dense(2, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="qa_outputs")
-    logits = ops.cast(layer(token_states(config, hidden_states, dtype)), "float32")  # (B, T, 2)
+    hidden_states = token_states(config, hidden_states, dtype)  # (B, T, D)
+    if config.head_transform == "all" and config.classifier_dropout:  # other families have no dropout here
+        hidden_states = Dropout(config.classifier_dropout, dtype=dtype, name="classifier_dropout")(hidden_states)
+    logits = ops.cast(layer(hidden_states), "float32")  # (B, T, 2)
     return ops.where(ops.expand_dims(ops.not_equal(padding_mask, 0), -1), logits, NEVER)

@@ -20,6 +20,7 @@ from keras_transformers.layers.positions.absolute import (
     SinusoidalPositions,
     TokenPositions,
 )
+from keras_transformers.layers.positions.disentangled import DisentangledPositions
 from keras_transformers.layers.positions.relative import ALiBi, RelativePositionBias
 from keras_transformers.layers.positions.rotary import RotaryPositions
 
@@ -28,6 +29,7 @@ __all__ = [
     "Attention",
     "Convolution",
     "DecoderBlock",
+    "DisentangledPositions",
     "DocumentPositions",
     "Dropout",
     "EncoderBlock",

@@ -27,9 +27,9 @@ def block_inputs(
 
     Returns:
         A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes its
-        own mask, `attention_mask` or `documents`; `rotary` or `position_bias` if it has positions that are not in the
-        embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of a decoder take `positions`
-        only, which show where a text begins.
+        own mask, `attention_mask` or `documents`; `rotary`, `position_bias` or `relative_positions` if it has
+        positions that are not in the embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of
+        a decoder take `positions` only, which show where a text begins.
     """
     if config.mixer != "attention":
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
@@ -53,6 +53,8 @@ def block_inputs(
     if "rotary" in config.position_kinds:
         tables = {base: {"rotary": layers[name](queries)} for base, name in rotary_names(config, side).items()}
         positions = [tables.get(options.max_wavelength or 0.0, {}) for options in blocks]
+    elif "disentangled" in config.position_kinds:
+        positions = [{"relative_positions": layers["positions"](queries)}] * len(blocks)
     else:
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)

@@ -12,6 +12,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
     DecoderBlock,
+    DisentangledPositions,
     Dropout,
     EncoderBlock,
     LearnedPositions,
@@ -137,6 +138,10 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
         ]
     if "relative" in config.position_kinds:
         return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
+    if "disentangled" in config.position_kinds:
+        sizes = {"num_buckets": config.position_buckets, "max_distance": config.max_distance or config.max_length}
+        options: dict[str, Any] = sizes | {"epsilon": config.epsilon, "initializer_range": config.initializer_range}
+        return [DisentangledPositions(config.hidden_dim, **options, dtype=dtype, name=name)]
     return [ALiBi(config.num_heads, dtype=dtype, name=name)] if "alibi" in config.position_kinds else []
 
 

@@ -70,8 +70,11 @@ BUFFERS = [
     ("gpt2", "transformer.h.0.attn.bias"),
     ("gpt2", "transformer.h.0.attn.masked_bias"),
     ("bert", "bert.embeddings.token_type_ids"),
-    *((family, f"{FAMILIES[family].prefix}embeddings.position_ids") for family in MASKED
-      if "position_embedding" in FAMILIES[family].weights),
+    *(
+        (family, f"{FAMILIES[family].prefix}embeddings.position_ids")
+        for family in MASKED
+        if "position_embedding" in FAMILIES[family].weights
+    ),
 ]
 
 

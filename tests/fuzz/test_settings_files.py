@@ -19,10 +19,8 @@ from keras_transformers.checkpoints.peft import merge, read_adapter
 from keras_transformers.checkpoints.settings.generation_config import check_settings, read_generation
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
 from keras_transformers.checkpoints.settings.label_names import are_numbers, read_labels
-from keras_transformers.checkpoints.settings.sentence_transformers import (
-    read_sentence_transformer,
-    write_sentence_transformer,
-)
+from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
+from keras_transformers.checkpoints.settings.sentence_transformers import POOLINGS, read_sentence_transformer
 from keras_transformers.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:")
@@ -71,13 +69,15 @@ def test_generation_settings(tmp_path, has_source):
 def sentence_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sentences")
     Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40).save(folder)
-    write_sentence_transformer(folder, 16, 24, pooling="mean", normalize=True)
+    dense = [{"units": 8, "activation": "tanh"}]
+    write_sentence_transformer(folder, 16, 24, dense=dense, prompts={"query": "q: "}, default_prompt="query")
     return folder
 
 
 @pytest.mark.integration
 def test_sentence_transformers(sentence_folder):
-    paths = [sentence_folder / name for name in ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json")]
+    names = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json")
+    paths = [sentence_folder / name for name in (*names, "2_Dense/config.json")]
     whole = {path: path.read_bytes() for path in paths}
 
     def read_sentence_folder(fault):
@@ -86,12 +86,15 @@ def test_sentence_transformers(sentence_folder):
             path.write_bytes(whole[path])
         paths[index].write_bytes(content)
         read = read_sentence_transformer(sentence_folder)
-        assert read["pooling"] in ("mean", "first") and (read["max_length"] or 1) >= 1
+        ways = [read["pooling"]] if isinstance(read["pooling"], str) else read["pooling"]
+        assert {*ways} <= {*POOLINGS} and (read["max_length"] or 1) >= 1
+        assert all(isinstance(text, str) for text in read["prompts"].values())
+        assert read["default_prompt"] in (None, *read["prompts"]) and all(one["units"] > 0 for one in read["dense"])
 
     def faults(index):
         return st.tuples(st.just(index), json_files(json.loads(whole[paths[index]])) | damaged(whole[paths[index]]))
 
-    fuzz(read_sentence_folder, st.sampled_from(range(3)).flatmap(faults), examples=200)
+    fuzz(read_sentence_folder, st.sampled_from(range(len(paths))).flatmap(faults), examples=200)
 
 
 @pytest.mark.integration

@@ -48,6 +48,15 @@ def test_heads_on_tokens_have_it_where_all_heads_do():
         assert names(keras.Model([states, mask], make(every))) == [*first, f"{last}/kernel", f"{last}/bias"]
 
 
+@pytest.mark.parametrize(("options", "drops"), [({}, False), (ALL, True)])
+def test_questions_have_the_dropout_of_classifiers_there(options, drops):
+    states, mask = keras.Input((None, 16)), keras.Input((None,), dtype="int32")
+    model = keras.Model([states, mask], span_head(small_config(classifier_dropout=0.5, **options), states, mask))
+    given = [normal(2, 4, 16), MASK]
+    trained, used = (to_numpy(model(given, training=training)) for training in (True, False))
+    assert np.allclose(trained, used) != drops
+
+
 def masked(config):
     states, positions = keras.Input((None, 16)), keras.Input((None,), dtype="int32")
     embedding = TokenEmbedding(30, 16, name="token_embedding")

@@ -153,6 +153,21 @@ CASES = {
         },
         published={136_731_648: sized(30528, 12, 12, 768)},
     ),
+    "deberta-v2": Case(
+        families.deberta_v2,
+        own={"position_buckets": 6},
+        variants={
+            "version-2": {"positions": ("learned", "disentangled"), "num_segments": 2, "pooler_activation": "tanh"},
+            "max-distance": {"max_distance": 15, "position_buckets": 12, "pooler_activation": "relu"},
+        },
+        published={
+            70_682_112: sized(128_100, 12, 6, 384),
+            141_304_320: sized(128_100, 6, 12, 768),
+            183_831_552: sized(128_100, 12, 12, 768),
+            278_218_752: sized(251_000, 12, 12, 768),
+            434_012_160: sized(128_100, 24, 16, 1024),
+        },
+    ),
     "gpt1": Case(
         families.gpt1,
         variants={"silu": {"activation": "silu", "pad_id": 3}},

@@ -224,7 +224,7 @@ def test_evaluate_takes_iterators():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "softmax"}, "loss must be one of"), ({"pooling": "max"}, "pooling must be one of"),
+        ({"loss": "softmax"}, "loss must be one of"), ({"pooling": "least"}, "pooling must be one of"),
         ({"labels": ["a"]}, "no options"),
     ],
 )  # fmt: skip

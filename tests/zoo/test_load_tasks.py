@@ -123,14 +123,15 @@ def test_hostile_options_of_a_task(tmp_path, said, message):
 
 
 @pytest.mark.integration
-def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path):
-    """ModernBERT calls the last layer of each head a classifier; the layers before it are kept, as in `transformers`."""
+@pytest.mark.parametrize(("name", "options"), [("classification", {"labels": ["x", "y"]}), ("multiple_choice", {})])
+def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path, name, options):
+    """ModernBERT calls the last layer of each head so. The layers before it are kept, as in `transformers`."""
     tokenizer = Tokenizer.train(["a fine film", "where is Ann in Oslo"], vocabulary_size=80)
     config = modernbert(tokenizer.vocabulary_size, 3, 2, 8, 12, max_length=32)
-    made = Task("classification", config, tokenizer, labels=["x", "y"])
-    made.save(tmp_path / "classifier")
-    loaded = zoo.load(tmp_path / "classifier", task="question_answering").model
-    values = {name: np.asarray(loaded.get_layer(name).weights[0]) for name in ("qa_outputs", "pooler")}
-    last, first = (np.asarray(made.model.get_layer(name).weights[0]) for name in ("classifier", "pooler"))
-    assert values["qa_outputs"].shape == last.shape and not np.allclose(values["qa_outputs"], last)
-    np.testing.assert_array_equal(values["pooler"], first)
+    made = Task(name, config, tokenizer, **options)
+    made.save(tmp_path / "made")
+    loaded = zoo.load(tmp_path / "made", task="question_answering").model
+    first, last = (np.asarray(loaded.get_layer(layer).weights[0]) for layer in ("pooler", "qa_outputs"))
+    np.testing.assert_array_equal(first, np.asarray(made.model.get_layer("pooler").weights[0]))
+    of_labels = np.asarray(made.model.get_layer("classifier").weights[0])
+    assert last.shape == (8, 2) and not np.allclose(last, of_labels)

@@ -12,6 +12,7 @@ from keras import ops
 from keras_transformers.analysis.residual.watched import Seen, Watched
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import Attention, padding_mask
+from keras_transformers.layers.attention.distance_scores import with_distances
 from keras_transformers.layers.attention.products import attention_weights
 from keras_transformers.layers.positions.rotary import rotate
 from keras_transformers.models.decoder import whole
@@ -114,11 +115,9 @@ def _observed(layer: keras.layers.Layer, calls: dict[str, list[Recorded]], kind:
 
     def note(seen: Seen) -> None:
         if seen.part == "attention":
-            mask, positions = (
-                seen.inputs["attention_mask"],
-                (seen.inputs.get("rotary"), seen.inputs.get("position_bias")),
-            )
-            found = _recorded(layer.attention, seen.read, seen.read, mask, *positions)
+            mask = seen.inputs["attention_mask"]
+            names = ("rotary", "position_bias", "relative_positions")
+            found = _recorded(layer.attention, seen.read, seen.read, mask, *map(seen.inputs.get, names))
             calls.setdefault(self_kind, []).append(found)
         elif seen.part == "cross_attention":
             mask = seen.inputs["encoder_attention_mask"]
@@ -129,14 +128,17 @@ def _observed(layer: keras.layers.Layer, calls: dict[str, list[Recorded]], kind:
 
 
 def _recorded(
-    attention: Attention, queries: Any, keys: Any, mask: Any, rotary: Any = None, position_bias: Any = None
-) -> Recorded:
+    attention: Attention, queries: Any, keys: Any, mask: Any, rotary: Any = None, position_bias: Any = None,
+    relative_positions: Any = None,
+) -> Recorded:  # fmt: skip
     query = _heads(attention.query(queries), attention.num_heads, attention.head_dim)  # (1, N, T, H)
     key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
     if rotary is not None:
         query, key = rotate(query, rotary), rotate(key, rotary)
-    scale = 1 / np.sqrt(attention.head_dim) if attention.scale is None else attention.scale
-    weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
+    scale = attention.factor(relative_positions)
+    scaled = query * ops.cast(scale, query.dtype)  # (1, N, T, H)
+    position_bias = with_distances(position_bias, scaled, key, attention.distances(relative_positions))
+    weights = attention_weights(scaled, key, mask, position_bias)  # (1, N, T, S)
     key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
     mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
     bias = None if position_bias is None else _array(position_bias)

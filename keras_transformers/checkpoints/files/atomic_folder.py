@@ -33,7 +33,8 @@ WRITTEN = {
         "spm.model",
         # By `save` of sentence-transformers, too.
         "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
-        "2_Normalize/",
+        "[0-9]_Dense/config.json", "[0-9]_Dense/model.safetensors", "[0-9]_Normalize/config.json",
+        *(f"{number}_{kind}/" for number in range(2, 10) for kind in ("Dense", "Normalize")),
         # By `zoo train`; a README.md only if nobody has edited it (`card`).
         CARD, "training/metrics.jsonl", "training/curve.html", "training/samples.txt",
     ),

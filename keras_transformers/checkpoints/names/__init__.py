@@ -8,6 +8,7 @@ from keras_transformers.checkpoints.names.albert import ALBERT
 from keras_transformers.checkpoints.names.bart import BART, MBART
 from keras_transformers.checkpoints.names.baseline_names import CONVOLUTIONAL, RECURRENT
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.deberta_v2 import DEBERTA_V2
 from keras_transformers.checkpoints.names.distilbert import DISTILBERT
 from keras_transformers.checkpoints.names.electra import ELECTRA
 from keras_transformers.checkpoints.names.eurobert import EUROBERT
@@ -19,7 +20,7 @@ from keras_transformers.checkpoints.names.mpnet import MPNET
 from keras_transformers.checkpoints.names.nomic_bert import NOMIC_BERT
 from keras_transformers.checkpoints.names.roberta import ROBERTA
 from keras_transformers.checkpoints.names.t5 import T5
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.table import OF_VECTORS, VECTOR_DENSE, Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
 from keras_transformers.checkpoints.names.xlm_roberta import CAMEMBERT, XLM_ROBERTA
 from keras_transformers.config.transformer_config import TransformerConfig
@@ -27,6 +28,7 @@ from keras_transformers.utils.untrusted import shown
 
 ENCODERS = (
     BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
+    DEBERTA_V2,
 )  # fmt: skip
 TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
@@ -56,7 +58,8 @@ def names_of(config: TransformerConfig, source: Any, architecture: str | None = 
     """
     names = family_names(config.family, source)
     names = next((table for field, table in names.variants.items() if getattr(config, field)), names)
-    return names._replace(weights=names.weights | names.weights_of.get(str(architecture), {}))
+    weights = names.weights | names.weights_of.get(str(architecture), {}) | VECTOR_DENSE
+    return names._replace(weights=weights, optional=(*names.optional, OF_VECTORS))
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:

@@ -8,9 +8,11 @@ from keras_transformers import families
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.table import reworded
 
-WORDS = {"classifier_pooling": {"late": "late", "bos": "first", "mean": "mean"}}
+POOLING, OLD = "classifier_pooling", "clf_pooling"  # in `transformers`, and in the code that came with the release
+POOLINGS = {"late": "late", "bos": "first", "mean": "mean"}
+WORDS = {POOLING: POOLINGS, OLD: POOLINGS}
 # The defaults of `transformers` for options that config.json omits: not what the released files say.
-DEFAULTS = {"rope_theta": 10_000.0, "classifier_pooling": "late"}
+DEFAULTS = {"rope_theta": 10_000.0, POOLING: "late"}
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
@@ -44,9 +46,9 @@ EUROBERT = LLAMA._replace(
         "ranking": "EuroBertForSequenceClassification",
     },
     fields={ours: theirs for ours, theirs in LLAMA.fields.items() if ours != "use_bias"}
-    | {"classifier_pooling": "classifier_pooling"},
+    | {"classifier_pooling": POOLING},
     fixed=LLAMA.fixed | {"attention_bias": False, "mlp_bias": False},
-    equal={},
+    equal={OLD: POOLING},
     read=_read,
     write=_write,
 )

@@ -20,6 +20,9 @@ ACTIVATIONS = {
     "gelu_python": "gelu", "gelu_python_tanh": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh", "gelu_accurate": "gelu_tanh",
 }  # fmt: skip
+# Of the dense layers behind the pooling, which sentence-transformers stores in folders of their own.
+OF_VECTORS = "sentence_transformers."
+VECTOR_DENSE = {"vector_dense_{i}": f"{OF_VECTORS}{{i}}.linear"}
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 
 
@@ -113,6 +116,7 @@ class Names(NamedTuple):
         biased: Pattern of the names of layers that always have a bias; zeros are written if ours have none.
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
         lent: Tensors that a file may leave out, and the name of the tensor that stands for each.
+        older: Tensors under their names of today, and the name of each in older files.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Converts the options of config.json to those that `fields` names.
@@ -139,6 +143,7 @@ class Names(NamedTuple):
     biased: str = ""
     logits_bias: str | None = None
     lent: dict[str, str] = {}  # noqa: RUF012
+    older: dict[str, str] = {}  # noqa: RUF012
     reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
     variants: dict[str, Names] = {}  # noqa: RUF012
     read: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -162,8 +167,8 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
 
 def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str | None:
     """Translate a variable's path, as a whole or as its layer and last part; None if unknown."""
-    number = "".join(re.findall(r"_block_(\d+)/", path))
-    pattern = re.sub(r"_block_\d+/", "_block_{i}/", path)
+    number = "".join(re.findall(r"_(?:block|dense)_(\d+)/", path))
+    pattern = re.sub(r"_(block|dense)_\d+/", r"_\1_{i}/", path)
     layer, _, leaf = pattern.rpartition("/")
     if pattern in weights:
         return weights[pattern].format(i=number)

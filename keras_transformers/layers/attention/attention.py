@@ -10,9 +10,10 @@ from keras import ops
 
 from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call
+from keras_transformers.layers.attention.distance_scores import Distances, by_distance, with_distances
 from keras_transformers.layers.attention.fused_attention import fused_attention, fused_implementation
 from keras_transformers.layers.attention.long_attention import long_attention
-from keras_transformers.layers.attention.masks import combine, reach_mask
+from keras_transformers.layers.attention.masks import cached_mask, combine
 from keras_transformers.layers.attention.products import attention_weights, mix
 from keras_transformers.layers.attention.query_chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.core.dense import built_dense, length_of, with_length, without_length
@@ -45,7 +46,7 @@ class Attention(ReturnsCache, DenseOwner):
         num_heads: Query heads, N.
         head_dim: Width of a head, H; the width of the input divided by `num_heads` when None.
         num_kv_heads: Key and value heads, K, a divisor of N; N when None.
-        scale: Factor of the query-key products; `1 / sqrt(H)` when None.
+        scale: Factor of the query-key products; `1 / sqrt(H)` when None, `1 / sqrt(3 * H)` with `relative_positions`.
         dropout: Rate on the attention weights. With one, training uses no fused attention (`fused_attention.py`).
         use_bias: Whether the four projections have biases.
         return_scores: Whether each call returns the attention weights (before dropout) as well. Set it if a functional
@@ -77,6 +78,9 @@ class Attention(ReturnsCache, DenseOwner):
             A query sees the keys of its own text only: `document_mask(documents)`, in linear memory.
         position_bias: Added to the scaled products, (B|1, N, T, S).
         rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
+        relative_positions: Table and rows of `DisentangledPositions` for the positions of `hidden_states`, in
+            self-attention without a cache. The layers of queries and keys project the table too, and its products with
+            keys and queries are added to theirs (He et al. 2021, https://arxiv.org/abs/2006.03654).
         cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
             if not, the cache is only read (cross-attention after the first step).
         cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
@@ -130,8 +134,7 @@ class Attention(ReturnsCache, DenseOwner):
         self.num_heads = num_heads
         self.head_dim: Any = head_dim  # a number from `build` on
         self.num_kv_heads = num_kv_heads or num_heads
-        self.scale = scale
-        self.use_bias = use_bias
+        self.scale, self.use_bias = scale, use_bias
         self.return_scores, self.return_cache = return_scores, return_cache
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
@@ -165,15 +168,15 @@ class Attention(ReturnsCache, DenseOwner):
 
     def call(
         self, hidden_states, context=None, *, attention_mask=None, padding_mask=None, use_causal_mask=False,
-        documents=None, position_bias=None, rotary=None, cache=None, cache_positions=None, in_place=False,
-        return_attention_scores=None, return_cache=None, mask=None, training=None,
+        documents=None, position_bias=None, rotary=None, relative_positions=None, cache=None, cache_positions=None,
+        in_place=False, return_attention_scores=None, return_cache=None, mask=None, training=None,
     ):  # fmt: skip
         wanted = requested(self, cache, return_cache, return_attention_scores)
         documents, position_bias = as_array(documents), as_array(position_bias)
         length, is_cached = length_of(hidden_states), cache is not None
-        check_call(self, hidden_states, context, documents, rotary, cache, cache_positions)
+        check_call(self, hidden_states, context, documents, rotary, relative_positions, cache, cache_positions)
         source = hidden_states if context is None else context
-        query = self._query(hidden_states, rotary, length)  # (B, N, T, H)
+        query = self._query(hidden_states, rotary, length, self.factor(relative_positions))  # (B, N, T, H)
         if not is_cached:
             cache = self._keys_and_values(source, rotary)  # (B, K, S, H)
         elif cache_positions is not None:
@@ -189,34 +192,48 @@ class Attention(ReturnsCache, DenseOwner):
         if not is_cached and context is None:
             visible = Visible(attention_mask, documents, reach)
         elif use_causal_mask:
-            visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
+            visible = Visible(combine(attention_mask, cached_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
-        inputs = (query, key, value, visible, position_bias)
+        distances = self.distances(relative_positions)
+        inputs = (query, key, value, visible, position_bias, distances)
         mixed, scores = self._attend(*inputs, length, is_cached, wanted.scores, training)
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
-    def _query(self, hidden_states, rotary, length):
+    def factor(self, relative_positions: Any = None) -> float:
+        """Return the factor of the query-key products, in a call with or without `relative_positions`."""
+        terms = 1 if relative_positions is None else 3
+        return 1 / math.sqrt(self.head_dim * terms) if self.scale is None else self.scale
+
+    def _query(self, hidden_states, rotary, length, scale):
         """Return the queries times the scale, (B, N, T, H)."""
         query = self._project(self.query, hidden_states, length, self.num_heads)
-        query = query if rotary is None else rotate(query, rotary)
-        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
-        return query * ops.cast(scale, query.dtype)
+        return (query if rotary is None else rotate(query, rotary)) * ops.cast(scale, query.dtype)
 
-    def _attend(self, query, key, value, visible, position_bias, length, is_cached, with_scores, training):
+    def distances(self, relative_positions: Any) -> Distances | None:
+        """Return the vectors of distances by head, if there are any."""
+        if relative_positions is None:
+            return None
+        table, rows = relative_positions
+        length, table = ops.shape(table)[0], ops.expand_dims(table, 0)  # (1, R, D)
+        keys = self._project(self.key, table, length, self.num_kv_heads)  # (1, N, R, H)
+        return by_distance(keys, self._query(table, None, length, self.factor(relative_positions)), rows)
+
+    def _attend(self, query, key, value, visible, position_bias, distances, length, is_cached, with_scores, training):
         """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""
-        is_short, kernel = self._is_short(query.shape[2], is_cached), None
-        if not self.dropout.drops(training):  # of which kernels have none
+        scores, kernel, is_short = [], None, self._is_short(query.shape[2], is_cached)
+        if distances is None and not self.dropout.drops(training):  # kernels have neither
             kernel = fused_implementation(query, key, value, visible, position_bias, is_short)
 
-        scores: list[Any] = []
         if with_scores or (is_short and kernel is None):  # a graph drops those that nothing uses
-            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+            bias = with_distances(position_bias, query, key, distances)  # (B|1, N, T, S)
+            weights = attention_weights(query, key, visible.whole(length), bias)
+            scores = [ops.cast(weights, self.compute_dtype)]  # (B, N, T, S)
         if kernel is not None:
             return fused_attention(query, key, value, visible, position_bias, kernel), scores
         if is_short:
             return mix(self.dropout(scores[0], training=training), value), scores
-        return self._mix_long(query, key, value, visible, position_bias, training), scores
+        return self._mix_long(query, key, value, visible, position_bias, distances, training), scores
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Return whether all scores are computed at once, not in chunks."""
@@ -226,11 +243,7 @@ class Attention(ReturnsCache, DenseOwner):
             return length is not None
         return length < self.linear_from
 
-    def _weights(self, query, key, attention_mask, position_bias):
-        """Compute the attention weights, (B, N, T, S)."""
-        return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
-
-    def _mix_long(self, query, key, value, visible, position_bias, training):
+    def _mix_long(self, query, key, value, visible, position_bias, distances, training):
         """Attend in memory that is linear in T; the result is (B, N, T, H)."""
         seed, length = self.dropout.next_seed(training), ops.shape(query)[2]
         if position_bias is not None and position_bias.shape[2] == 1:  # one row for all queries; chunks take rows of it
@@ -238,7 +251,7 @@ class Attention(ReturnsCache, DenseOwner):
             position_bias = ops.broadcast_to(position_bias, (batch, heads, length, keys))  # (B|1, N, T, S)
         draws = None if seed is None else lambda index, shape: self.dropout.multipliers(shape, nth_seed(seed, index))
         chunk = chunk_size(length, width(ops.shape(key)[2], CHUNK, visible.reach))
-        return long_attention(query, key, value, visible, position_bias, draws, chunk)
+        return long_attention(query, key, value, visible, position_bias, draws, chunk, distances)
 
     def _keys_and_values(self, context, rotary):
         length = length_of(context)
@@ -262,10 +275,11 @@ class Attention(ReturnsCache, DenseOwner):
 
     def compute_output_spec(
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None,
-        attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None, **inputs
+        attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None,
+        relative_positions=None, cache_positions=None, **inputs
     ):  # fmt: skip
         documents, position_bias = as_array(documents), as_array(position_bias)
-        check_call(self, hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
+        check_call(self, hidden_states, context, documents, rotary, relative_positions, cache, cache_positions)
         wanted = requested(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
         source = hidden_states if context is None else context
@@ -283,9 +297,3 @@ class Attention(ReturnsCache, DenseOwner):
 
     def _head_dim(self, width: int) -> int:
         return self.head_dim or width // self.num_heads
-
-
-def _reach_mask(cache_positions, length, key, reach):
-    """Return the mask of queries at given places, or at 0, 1, 2, ..., and of keys (B, K, S, H): (1|B, T, S)."""
-    queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
-    return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers.layers.attention.cache import check_cache
+from keras_transformers.layers.attention.distance_scores import check_distances
 from keras_transformers.layers.interface.input_checks import check_integers, check_rows, check_vectors
 from keras_transformers.layers.positions.rotary import check_rotary
 
 
 def check_call(
-    attention: Any, hidden_states: Any, context: Any, documents: Any, rotary: Any, cache: Any,
-    cache_positions: Any,
+    attention: Any, hidden_states: Any, context: Any, documents: Any, rotary: Any, relative_positions: Any,
+    cache: Any, cache_positions: Any,
 ) -> None:  # fmt: skip
     """Check the inputs of an `Attention` against each other.
 
     Args:
         attention: The layer, with its `reach` and its `part_shape`.
-        hidden_states, context, documents, rotary, cache, cache_positions: Arguments of the call.
+        hidden_states, context, documents, rotary, relative_positions, cache, cache_positions: Arguments of the call.
 
     Raises:
         ValueError: One has another shape or dtype, or two of them exclude each other.
@@ -25,7 +26,7 @@ def check_call(
     Example:
 
     >>> from keras_transformers.layers import Attention
-    >>> check_call(Attention(2), np.ones((1, 3, 8)), None, None, None, None, None)
+    >>> check_call(Attention(2), np.ones((1, 3, 8)), *6 * [None])
     """
     check_vectors(hidden_states=hidden_states, context=context)
     check_integers(documents=documents)
@@ -41,4 +42,6 @@ def check_call(
     part_shape = attention.part_shape(hidden_states.shape)  # (B, K, None, H)
     if rotary is not None:
         check_rotary(rotary, length, part_shape[-1], context)
+    if relative_positions is not None:
+        check_distances(relative_positions, attention, length, is_self=context is None and cache is None)
     check_cache(cache, dict.fromkeys(("key", "value"), part_shape), cache_positions, (batch, length), writes=False)

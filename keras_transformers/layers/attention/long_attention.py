@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import keras
 from keras import ops
 
+from keras_transformers.layers.attention.distance_scores import Distances, chunk_scores, longer, with_distances
 from keras_transformers.layers.attention.products import attention_weights, group, mix, products
 from keras_transformers.layers.attention.query_chunks import CHUNK, EVERYTHING, Chunk, Chunks, Draws, Visible, take
 from keras_transformers.layers.core.custom_gradient import custom_gradient
@@ -21,6 +22,7 @@ def long_attention(
     position_bias: Tensor | None = None,
     draws: Draws | None = None,
     chunk: int = CHUNK,
+    distances: Distances | None = None,
 ) -> Tensor:
     """Compute `mix(attention_weights(...), value)` in memory that grows linearly with the number of queries.
 
@@ -37,6 +39,7 @@ def long_attention(
         position_bias: (B|1, N, T, S), which is quadratic itself, as is its gradient.
         draws: Returns the factors of dropout for the weights of each chunk; None for no dropout.
         chunk: Queries at a time.
+        distances: Of T queries and S keys, whose scores are computed chunk by chunk; or None.
 
     Returns:
         (B, N, T, H).
@@ -46,9 +49,11 @@ def long_attention(
     >>> long_attention(*np.ones((3, 1, 2, 5, 4), "float32"), chunk=2).shape.as_list()
     [1, 2, 5, 4]
     """
+    if distances is not None:
+        distances = longer(distances, -ops.shape(query)[2] % chunk)
     if keras.backend.backend() == "tensorflow":
-        return _on_tensorflow(query, key, value, visible, position_bias, draws, chunk)
-    chunks = Chunks(query, key, value, visible, position_bias, draws, chunk)
+        return _on_tensorflow(query, key, value, visible, position_bias, draws, chunk, distances)
+    chunks = Chunks(query, key, value, visible, position_bias, draws, chunk, distances)
     attend = keras.remat(lambda index: _attend(chunks.at(index)))
     return chunks.join(ops.map(attend, ops.arange(chunks.number)))
 
@@ -60,7 +65,8 @@ def _attend(chunk: Chunk):
 
 def _weights(chunk: Chunk):
     """Compute a chunk's attention weights, float32 (B, N, t, W)."""
-    return attention_weights(chunk.query, chunk.key, chunk.attention_mask, chunk.position_bias)
+    bias = with_distances(chunk.position_bias, chunk.query, chunk.key, chunk.distances, chunk_scores)  # (B|1, N, t, S)
+    return attention_weights(chunk.query, chunk.key, chunk.attention_mask, bias)
 
 
 def _dropped(weights, chunk: Chunk):
@@ -68,11 +74,13 @@ def _dropped(weights, chunk: Chunk):
     return ops.cast(weights if chunk.multipliers is None else weights * chunk.multipliers, chunk.value.dtype)
 
 
-def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int):
+def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int, distances):
     """Attend with a gradient written by hand, as TensorFlow's would keep the scores of every round of the loop."""
 
-    def attend(query, key, value, *bias):
-        chunks = Chunks(query, key, value, visible, bias[0] if bias else None, draws, size)
+    def attend(query, key, value, *more):
+        bias = None if position_bias is None else more[0]
+        vectors = None if distances is None else Distances(*more[-2:])
+        chunks = Chunks(query, key, value, visible, bias, draws, size, vectors)
         parts, _ = _loop(chunks.number, query, lambda index: (_attend(chunks.at(index)), ()))
         output = chunks.join(parts)  # (B, N, T, H)
 
@@ -81,13 +89,14 @@ def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, si
 
         return output, gradient
 
-    return custom_gradient(attend)(query, key, value, *([] if position_bias is None else [position_bias]))
+    more = [*([] if position_bias is None else [position_bias]), *(distances or ())]
+    return custom_gradient(attend)(query, key, value, *more)
 
 
 def _gradients(chunks: Chunks, outputs, upstreams):
-    """Compute the gradients of queries, keys, values and a bias, from `outputs` and `upstreams` (B, N, C, t, H)."""
+    """Compute the gradients of all inputs that there are, from `outputs` and `upstreams` (B, N, C, t, H)."""
 
-    def chunk_gradients(index, key_sum, value_sum):
+    def chunk_gradients(index, key_sum, value_sum, *distance_sums):
         chunk, upstream = chunks.at(index), take(upstreams, index)
         weights = _weights(chunk)  # (B, N, t, W)
         of_value = _sums_over_queries(_dropped(weights, chunk), upstream, chunk.value)  # (B, K, W, H)
@@ -95,7 +104,12 @@ def _gradients(chunks: Chunks, outputs, upstreams):
         of_scores = _of_scores(chunk, weights, take(outputs, index), upstream)  # (B, N, t, W)
         of_scores = ops.cast(of_scores, chunk.key.dtype)
         of_key = _sums_over_queries(of_scores, chunk.query, chunk.key)  # (B, K, W, H)
-        return mix(of_scores, chunk.key), (add(key_sum, of_key, chunk), add(value_sum, of_value, chunk))
+        of_query = mix(of_scores, chunk.key)  # (B, N, t, H)
+        if chunk.distances is not None:
+            more_of_query, more_of_key, *of_distances = _of_distances(chunk, of_scores)
+            of_query, of_key = of_query + more_of_query, of_key + more_of_key
+            distance_sums = tuple(map(_add_rows, distance_sums, of_distances, chunks.starts(index)))
+        return of_query, (add(key_sum, of_key, chunk), add(value_sum, of_value, chunk), *distance_sums)
 
     def bias_gradient(index):
         chunk = chunks.at(index)
@@ -106,15 +120,35 @@ def _gradients(chunks: Chunks, outputs, upstreams):
         """Add a chunk's part (B, K, W, H) to sums (B, K, S, H)."""
         return _add_rows(sums, part, chunk.first_key) if chunks.has_windows else sums + part
 
-    sums = [ops.zeros_like(x, dtype="float32") for x in (chunks.key, chunks.value)]
+    sums = [ops.zeros_like(x, dtype="float32") for x in (chunks.key, chunks.value, *(chunks.distances or ()))]
     of_query, sums = _loop(chunks.number, chunks.query, chunk_gradients, sums)
-    of_key, of_value = (ops.cast(x, chunks.key.dtype) for x in sums)
+    of_key, of_value, *of_distances = (ops.cast(x, chunks.key.dtype) for x in sums)
     gradients = [chunks.join(of_query), of_key, of_value]
     if chunks.position_bias is not None:
         # A loop of its own: TensorFlow leaves it out where the bias has no weights to learn.
         of_bias, _ = _loop(chunks.number, chunks.position_bias, bias_gradient)
         gradients.append(chunks.join(of_bias))
-    return gradients
+    return [*gradients, *of_distances]
+
+
+def _of_distances(chunk: Chunk, upstream):
+    """Compute what distances add to the gradients of queries and keys, and their own, from that of the scores.
+
+    Args:
+        chunk: With distances.
+        upstream: (B, N, t, S).
+
+    Returns:
+        Those of the queries, in their dtype, and of keys and distances, float32 like the sums of all chunks.
+    """
+    import tensorflow as tf
+
+    inputs = [chunk.query, chunk.key, *(chunk.distances or ())]
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        scores = with_distances(None, chunk.query, chunk.key, chunk.distances, chunk_scores)  # (B, N, t, S)
+    of_query, *others = tape.gradient(scores, inputs, upstream)
+    return of_query, *(ops.cast(x, "float32") for x in others)
 
 
 def _of_scores(chunk: Chunk, weights, output, upstream):

@@ -89,6 +89,27 @@ def reach_mask(
     return combine(None if before is None else distances <= before, None if after is None else distances >= -after)
 
 
+def cached_mask(cache_positions: Tensor | None, length: Tensor | int, key: Tensor, reach: tuple) -> Tensor:
+    """Return the attention mask of queries with a cache, or with keys of another text.
+
+    Args:
+        cache_positions: Integer positions of the queries (1|B, T), or None for 0, 1, 2, ...
+        length: T.
+        key: (B, K, S, H), of which S counts.
+        reach: As in `Attention`.
+
+    Returns:
+        Boolean (1|B, T, S), or None if nothing is hidden.
+
+    Example:
+
+    >>> cached_mask(None, 2, np.ones((1, 1, 3, 4)), (None, 0)).numpy().astype(int).tolist()
+    [[[1, 0, 0], [1, 1, 0]]]
+    """
+    queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
+    return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)
+
+
 def combine(*masks: Tensor) -> Tensor:
     """Return the conjunction of attention masks; None stands for no restriction.
 

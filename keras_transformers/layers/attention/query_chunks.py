@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_transformers.layers.attention.distance_scores import Distances, part
 from keras_transformers.layers.attention.masks import combine, document_mask, reach_mask
 from keras_transformers.utils.number_checks import is_number
 from keras_transformers.utils.tensor_types import Tensor
@@ -50,7 +51,8 @@ class Chunk(NamedTuple):
     key: Tensor  # (B, K, W, H)
     value: Tensor  # (B, K, W, H)
     attention_mask: Tensor | None  # boolean (B|1, 1|t, W)
-    position_bias: Tensor | None  # (B|1, N, t, S): beside a bias all keys are taken, W = S
+    position_bias: Tensor | None  # (B|1, N, t, S): beside a bias or distances all keys are taken, W = S
+    distances: Distances | None  # of t queries and S keys
     multipliers: Tensor | None  # of dropout, float32 (B, N, t, W)
     first_key: Tensor  # int32, the place of the first of the keys
 
@@ -64,21 +66,24 @@ class Chunks:
         visible: Which keys a query may see.
         position_bias: (B|1, N, T, S), or None.
         draws: Of dropout, or None.
+        size: t.
+        distances: Of C * t queries and S keys, or None.
     """
 
     def __init__(
         self, query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None = None,
-        draws: Draws | None = None, size: Tensor | int = CHUNK,
+        draws: Draws | None = None, size: Tensor | int = CHUNK, distances: Distances | None = None,
     ):  # fmt: skip
         self.length, self.size, self.draws, self.visible = ops.shape(query)[2], size, draws, visible
         self.number = -(-self.length // size)
         self.key, self.value, self.keys = key, value, ops.shape(key)[2]
         # A bias is quadratic anyway: a chunk takes all of its columns.
-        self.has_windows = None not in visible.reach and position_bias is None
+        self.has_windows = None not in visible.reach and position_bias is None and distances is None
         self.width = width(self.keys, size, visible.reach) if self.has_windows else self.keys
         self.weights_shape = (*ops.shape(query)[:2], size, self.width)  # B, N, t, W
         self.query = self.cut(query)
         self.position_bias = None if position_bias is None else self.cut(position_bias)
+        self.distances = distances
         self.attention_mask = visible.attention_mask
         self.has_mask_rows = self.attention_mask is not None and self.attention_mask.shape[1] != 1
         if self.has_mask_rows:
@@ -105,9 +110,17 @@ class Chunks:
             value=self._seen(self.value, first_key, axis=2),
             attention_mask=self._mask(index, first_key),
             position_bias=None if self.position_bias is None else take(self.position_bias, index),
+            distances=self._distances_of(index),
             multipliers=None if self.draws is None else self.draws(index, self.weights_shape),
             first_key=first_key,
         )
+
+    def starts(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return where the distances of a chunk begin, in `keys` and in `queries` of `distances`."""
+        return (self.number - 1 - index) * self.size, index * self.size
+
+    def _distances_of(self, index):
+        return self.distances and part(self.distances, self.starts(index), self.size + self.keys)
 
     def _first_key(self, index):
         if not self.has_windows:

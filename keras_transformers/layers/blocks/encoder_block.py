@@ -47,8 +47,9 @@ class EncoderBlock(Block):
 
     Call arguments:
         hidden_states: (B, T, D).
-        padding_mask, attention_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
-            `Attention`; the masks by position, too.
+        padding_mask, attention_mask, use_causal_mask, documents, position_bias, rotary, relative_positions,
+            return_attention_scores: As in `Attention`; the masks by position, too. The table of `relative_positions`
+            has the dropout of a sublayer's output.
         mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
@@ -118,6 +119,7 @@ class EncoderBlock(Block):
         documents=None,
         position_bias=None,
         rotary=None,
+        relative_positions=None,
         return_attention_scores=None,
         mask=None,
         training=None,
@@ -128,6 +130,9 @@ class EncoderBlock(Block):
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
         asks = {"return_attention_scores": wanted.scores, "return_cache": False, "training": training}
+        if relative_positions is not None:
+            table, rows = relative_positions
+            visible["relative_positions"] = self.dropout(table, training=training), rows
         attend, add = partial(self.attention, **visible, **asks), self.adder(training)
         hidden_states, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
         feed_forward = partial(self.feed_forward, training=training)

@@ -79,6 +79,12 @@ class OnePass:
         """
         return [*self._answers(texts, pairs, batch_size, verbose, growing=False)]
 
+    def ask(
+        self, signature: str, columns: Sequence[Any], *, batch_size: int = 32, verbose: Any = "auto"
+    ) -> list[dict[str, Any]]:
+        """Predict by a signature of this name: as `predict`, for columns of texts."""
+        return [*self._ask(signature, columns, batch_size, verbose, growing=False)]
+
     def predict_stream(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = 0
     ) -> Iterator[dict[str, Any]]:
@@ -98,9 +104,13 @@ class OnePass:
 
     def _answers(self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool) -> Iterator[dict]:
         columns = [texts] if pairs is None else [texts, pairs]
-        name = self._signature(len(columns))
+        return self._ask(self._signature(len(columns)), columns, batch_size, verbose, growing)
+
+    def _ask(
+        self, name: str, columns: Sequence[Any], batch_size: Any, verbose: Any, growing: bool
+    ) -> Iterator[dict[str, Any]]:
         (batch_size,) = check_counts(batch_size=batch_size)
-        progress = Progress(verbose, count_of(texts))
+        progress = Progress(verbose, count_of(columns[0]))
         chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
         lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
         return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, batch_size, progress)

@@ -28,10 +28,11 @@ def group_source(
         joined: Whether the first text is encoded together with each of the others; else each is encoded by itself.
 
     Returns:
-        A `Parts.source`.
+        A `Parts.source`, which also takes the prompts of the first texts, the second ones, ...: the last of them is put
+        before all further ones.
     """
 
-    def source(texts: Any, labels: Any, pairs: Any) -> TextGroups:
+    def source(texts: Any, labels: Any, pairs: Any, prompts: Sequence[str] = ("",)) -> TextGroups:
         if is_stream(texts, labels, pairs):
             raise ValueError(f"{setup.kind.name} takes texts in memory: received a tf.data.Dataset. Pass lists.")
         columns = text_columns(texts, pairs)
@@ -40,13 +41,18 @@ def group_source(
             raise ValueError(
                 f"{setup.kind.name} received {len(columns)} texts a row, those of pairs counted: expected {expected}."
             )
+        labels, count = read_labels(labels, columns), len(columns)  # of the texts as they are given
+        columns = [
+            [prompt + text for text in column] if prompt else column
+            for prompt, column in zip([*prompts, *[prompts[-1]] * count], columns, strict=False)
+        ]
         others = columns[1:] if joined else columns
         flat = [text for row in zip(*others, strict=True) for text in row]
         firsts = [text for text in columns[0] for _ in others] if joined else None
         read, read_pairs = (flat, None) if firsts is None else (firsts, flat)
         encoded = setup.tokenizer.encode(read, read_pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
-        return TextGroups(rows_of(encoded, setup.config), len(others), read_labels(labels, columns))
+        return TextGroups(rows_of(encoded, setup.config), len(others), labels)
 
     return source
 

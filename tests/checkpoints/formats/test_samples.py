@@ -11,8 +11,6 @@ import pytest
 from tf_samples import INPUTS, difference, outputs
 
 import zoo
-from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.formats.transformers_tf import read_weights
 from keras_transformers.checkpoints.stored import UserOptions
 from zoo._convert import convert
 from zoo._find import find
@@ -29,9 +27,8 @@ FOLDERS = [
         f"transformers-4/{name}"
         for name in ("bert_pretraining", "bert_questions", "bert_tokens", "gpt2", "marian", "t5")
     ),
-    *(f"transformers-4-more/{name}" for name in ("albert", "distilbert", "electra", "mpnet", "roberta")),
+    *(f"transformers-4-more/{name}" for name in ("albert", "deberta_v2", "distilbert", "electra", "mpnet", "roberta")),
 ]
-MORE = ("deberta_v2",)
 
 
 @cache
@@ -52,7 +49,7 @@ def sample(request, data_dir):
 def test_every_folder_is_listed(data_dir):
     root = data_dir / "tf_checkpoints"
     folders = {path.parent.relative_to(root).as_posix() for path in root.rglob("reference.npz")}
-    assert folders == {*FOLDERS, *(f"transformers-4-more/{name}" for name in MORE)}
+    assert folders == {*FOLDERS}
 
 
 @pytest.mark.data
@@ -122,33 +119,3 @@ def theirs(model, expected):
 def masked(array, mask):
     is_of_tokens = array.ndim > 1 and array.shape[:2] == mask.shape
     return np.where(mask.reshape(mask.shape + (1,) * (array.ndim - 2)), array, 0) if is_of_tokens else array
-
-
-@pytest.mark.data
-@pytest.mark.parity
-@pytest.mark.parametrize("name", MORE)
-def test_families_to_come(data_dir, name):
-    """The one rule of names gives the state dict of `transformers`, and with it the numbers of TensorFlow's class."""
-    import torch
-    import transformers
-
-    folder = data_dir / "tf_checkpoints/transformers-4-more" / name
-    config = transformers.AutoConfig.from_pretrained(folder)
-    model = getattr(transformers, config.architectures[0])(config).eval()
-    tensors = {tensor.name: tensor for tensor in read_weights(folder)}
-    parameters = {key: tuple(value.shape) for key, value in model.named_parameters()}  # tied ones once
-    assert {key: tensors[key].shape for key in parameters} == parameters
-    beside = {key for key in tensors if ".pooler." not in key}  # TensorFlow's MPNet has one under each head
-    assert beside - {*parameters} <= {*model.state_dict()}
-    state = {key: torch.from_numpy(tensor.read().copy()) for key, tensor in tensors.items()}
-    missing = model.load_state_dict(state, strict=False).missing_keys
-    assert not {*missing} & {*parameters}
-    expected = reference(folder)
-    assert difference(theirs(model, expected), expected) <= CLOSE
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", MORE)
-def test_families_to_come_are_refused_by_name(data_dir, name):
-    with pytest.raises(ValueError, match=rf"unknown model family '{name.replace('_', '-')}'"):
-        find_stored(data_dir / "tf_checkpoints/transformers-4-more" / name)

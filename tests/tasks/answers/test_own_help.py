@@ -29,6 +29,7 @@ OTHER_OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"labels": ["contradiction", "entailment"]},
     ],
     "token_classification": [{"labels": ["O", "B-x", "I-x"]}],
+    "sentence_embedding": [{"prompts": {"query": "find: ", "document": ""}}],
 }
 FEW = {"max_new_tokens": 1}
 NAMES = [  # those that generate are traced, which takes seconds

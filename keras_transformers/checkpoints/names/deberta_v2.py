@@ -1,0 +1,86 @@
+"""Names of DeBERTa-v2 and DeBERTa-v3."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.roberta import named_classes
+from keras_transformers.checkpoints.names.table import ACTIVATIONS
+from keras_transformers.utils.untrusted import shown
+
+BODY, HEAD, OLDER_HEAD = "deberta.", "cls.predictions.", "lm_predictions.lm_head."
+DISTANCE, WITH_TABLE, POOLER = "max_relative_positions", "position_biased_input", "pooler_hidden_act"
+HEAD_DIM = "attention_head_size"
+# The defaults of `transformers` for options that config.json omits: DeBERTa-v3's files hold others.
+DEFAULTS: dict[str, Any] = {
+    "layer_norm_eps": 1e-7, "relative_attention": False, "share_att_key": False, "norm_rel_ebd": "none",
+    "pos_att_type": None, "position_buckets": -1, DISTANCE: -1, WITH_TABLE: True, POOLER: "gelu",
+}  # fmt: skip
+FIXED = {
+    "relative_attention": True, "share_att_key": True, "norm_rel_ebd": "layer_norm", "pos_att_type": ["c2p", "p2c"],
+    "conv_kernel_size": 0,
+}  # fmt: skip
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    values = {**DEFAULTS, **values}
+    kinds, activation = values["pos_att_type"], values[POOLER]
+    if isinstance(kinds, str):
+        kinds = [kind.strip() for kind in kinds.lower().split("|")]
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"config.json: unknown {POOLER}={shown(activation)}; known are {sorted(ACTIVATIONS)}.")
+    if values.get(HEAD_DIM) and values[HEAD_DIM] * values.get("num_attention_heads", 0) == values.get("hidden_size"):
+        values[HEAD_DIM] = None
+    return values | {
+        "pos_att_type": sorted(kinds) if isinstance(kinds, list) else kinds,
+        DISTANCE: None if values[DISTANCE] < 1 else values[DISTANCE],
+        WITH_TABLE: ("learned", "disentangled") if values[WITH_TABLE] else "disentangled",
+        POOLER: ACTIVATIONS[activation],
+    }
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == values[POOLER])
+    distance = -1 if values[DISTANCE] is None else values[DISTANCE]
+    return values | FIXED | {DISTANCE: distance, WITH_TABLE: "learned" in values[WITH_TABLE], POOLER: activation}
+
+
+CLASSES = named_classes("DebertaV2")
+DEBERTA_V2 = BERT._replace(
+    model_type="deberta-v2",
+    configure=families.deberta_v2,
+    prefix=BODY,
+    weights={
+        **{ours: it.replace("bert.", BODY) for ours, it in BERT.weights.items() if it.startswith("bert.")},
+        **{f"encoder_block_{{i}}/attention/{part}": f"{BODY}encoder.layer.{{i}}.attention.self.{part}_proj" for part in
+           ("query", "key", "value")},
+        "positions": BODY + "encoder.rel_embeddings",
+        "positions/norm": BODY + "encoder.LayerNorm",
+        "pooler": "pooler.dense",
+        **{ours: it for ours, it in BERT.weights.items() if it.startswith((HEAD, "classifier", "qa_outputs"))},
+    },
+    optional=(
+        "cls.", "lm_predictions.", "mask_predictions.", "pooler.", "classifier.", "qa_outputs.",
+        BODY + "embeddings.position_embeddings.",  # of files whose model does not add them
+    ),
+    redundant=r"deberta\.embeddings\.position_ids",
+    copies={copy: it.replace("bert.", BODY) for copy, it in BERT.copies.items()},
+    # The released files of DeBERTa-v3 name the masked LM as DeBERTa's own code does.
+    older={
+        f"{HEAD}{new}": OLDER_HEAD + new.removeprefix("transform.") for new in
+        ("transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight", "transform.LayerNorm.bias",
+         "bias")
+    },
+    architectures=CLASSES["architectures"],
+    tasks=CLASSES["tasks"],
+    fields=BERT.fields | {
+        "positions": WITH_TABLE, "position_buckets": "position_buckets", "max_distance": DISTANCE,
+        "pooler_activation": POOLER, "pooler_dropout": "pooler_dropout", "classifier_dropout": "cls_dropout",
+    },
+    fixed=FIXED | {HEAD_DIM: None},  # only what it is without the key
+    equal={"embedding_size": "hidden_size", "pooler_hidden_size": "hidden_size"},
+    read=_read,
+    write=_write,
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""The answers of sentence embeddings: vectors of texts with prompts, searches, and exports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.tasks.answers.one_pass import OnePass
+from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.search import search
+from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
+from keras_transformers.tasks.vectors.quantized import check_precision, quantize
+from keras_transformers.tasks.vectors.vector_options import check_truncation
+from keras_transformers.text.text_checks import check_texts
+from keras_transformers.training.losses.embedding_losses import cosine
+
+
+class EmbeddingAnswers(OnePass):
+    """Vectors of texts, by one forward pass.
+
+    Args:
+        setup: Of the task.
+        model: From the inputs of texts to `embedding` (B, D); where prompts are not pooled, `prompt_length` (B,) is one
+            of the inputs.
+        prompts: Of the task.
+        dim: The numbers of a vector that are kept.
+    """
+
+    def __init__(self, setup: Setup, model: keras.Model, prompts: Prompts, dim: int):
+        self.prompts, self.dim = prompts, dim
+        super().__init__(setup, model, _signatures(setup, model, prompts, dim), _describe)
+
+    def embed(
+        self,
+        texts: Iterable[str],
+        *,
+        prompt: str | None = None,
+        prompt_text: str | None = None,
+        truncate_dim: int | None = None,
+        precision: str = "float32",
+        ranges: np.ndarray | None = None,
+        batch_size: int = 32,
+        verbose: Any = "auto",
+    ) -> np.ndarray:
+        """Return the vectors of texts.
+
+        Args:
+            texts: Any number of strings.
+            prompt: Name of one of the task's `prompts`, which is put before each text; `default_prompt` when None.
+            prompt_text: Instead, a prompt of your own, such as `"query: "`; `""` for none.
+            truncate_dim: Numbers of a vector that are kept, from the first; all that the task keeps when None. They are
+                not scaled anew, as in sentence-transformers.
+            precision: `"float32"`, `"int8"`, `"uint8"`, `"binary"` or `"ubinary"`: see `quantize`.
+            ranges: For 8 bits, (2, D): see `vector_ranges`; those of these texts when None.
+            batch_size, verbose: As for `predict`.
+
+        Returns:
+            (N, D) in the precision; (N, D / 8 rounded up) of bits.
+
+        Raises:
+            ValueError: There is no such prompt or precision, or `truncate_dim` is more than a vector has.
+        """
+        check_precision(precision, ranges)
+        dim = check_truncation(truncate_dim, self.dim) or self.dim
+        before = self.prompts.text_of(prompt, prompt_text)
+        found = self._found(texts, before, batch_size=batch_size, verbose=verbose)
+        vectors = [answer["embedding"][:dim] for answer in found]
+        return quantize(np.stack(vectors) if vectors else np.zeros((0, dim), np.float32), precision, ranges)
+
+    def _found(self, texts: Iterable[str], prompt: str, **options: Any) -> list[dict[str, Any]]:
+        """Return the predictions for texts with a prompt before each."""
+        if prompt == self.prompts.text_of(None):
+            return self.predict(texts, **options)
+        texts = check_texts("texts", texts)
+        if "prompted" in self.signatures:
+            return self.ask("prompted", (texts, [prompt] * len(texts)), **options)
+        return self.predict([prompt + text for text in texts], **options)
+
+    def search(
+        self,
+        queries: Any,
+        corpus: Any,
+        *,
+        truncate_dim: int | None = None,
+        batch_size: int = 32,
+        verbose: Any = "auto",
+        **options: Any,
+    ) -> list[list[dict[str, Any]]]:
+        """Find the texts of a collection that are nearest to each query: `tasks.search.search`.
+
+        Texts of queries get the prompt `"query"`, those of the corpus `"document"`, `"passage"` or `"corpus"`, where
+        the task has such a prompt.
+
+        Args:
+            queries, corpus: Texts, or their vectors.
+            truncate_dim: Numbers of a vector that are kept of texts, as for `embed`.
+            batch_size, verbose: As for `predict`.
+            **options: Of `tasks.search.search`: `top`, `ranges`, `rescore_multiplier`.
+
+        Returns:
+            For each query a list of dicts: `index`, `score` and, of texts, `text`.
+        """
+        embed = partial(self.embed, truncate_dim=truncate_dim, verbose=verbose)
+        of_query, of_document = (
+            partial(embed, prompt_text=text) for text in (self.prompts.query, self.prompts.document)
+        )
+        return search(of_query, queries, corpus, batch_size=batch_size, embed_corpus=of_document, **options)
+
+    def export(self, folder: str | os.PathLike, *, frozen: bool = False, truncate_dim: int | None = None) -> None:
+        """Write a SavedModel from texts to vectors, for TF Serving; prompts are in it.
+
+        Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+
+        Signatures:
+            `serving_default` and others.
+
+        Args:
+            folder, frozen: As for `OnePass.export`.
+            truncate_dim: Numbers of a vector that are kept, as for `embed`.
+
+        Raises:
+            ValueError: As for `OnePass.export`, or `truncate_dim` is more than a vector has.
+        """
+        if dim := check_truncation(truncate_dim, self.dim):
+            return EmbeddingAnswers(self.setup, self.model, self.prompts, dim).export(folder, frozen=frozen)
+        return super().export(folder, frozen=frozen)
+
+
+def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int) -> dict[str, Signature]:
+    served = keras.Model(model.input, model.output["embedding"], name="served_embedder")
+    prompted = PromptReader(setup.tokenizer, setup.max_length, counts_tokens="prompt_length" in model.input)
+
+    def embed(encoded: Tensors) -> Tensors:
+        vectors = served({name: encoded[name] for name in served.input}, training=False)[:, :dim]  # (B, D)
+        return {"embedding": vectors, "truncated": encoded["truncated"]}
+
+    def single(prompt: str) -> Signature:
+        def read(reader: Reader, texts: Any) -> Tensors:
+            return prompted.same(reader, texts, prompt)
+
+        return Signature(("text",), read, embed)
+
+    def read_both(reader: Reader, texts: Any, pairs: Any) -> tuple[Tensors, Tensors]:
+        default = prompts.text_of(None)
+        return prompted.same(reader, texts, default), prompted.same(reader, pairs, default)
+
+    def compare(encoded: tuple[Tensors, Tensors]) -> Tensors:
+        one, other = map(embed, encoded)
+        similarity = cosine(one["embedding"], other["embedding"])  # (B,)
+        return {"similarity": similarity, "truncated": one["truncated"] | other["truncated"]}
+
+    signatures = {
+        "serving_default": single(prompts.text_of(None)),
+        "similarity": Signature(("text", "text_pair"), read_both, compare),
+    }
+    if prompts.has(QUERY):
+        signatures["query"] = single(prompts.query)
+    if prompts.has(DOCUMENT):
+        signatures["document"] = single(prompts.document)
+    if prompts.texts or not prompts.are_pooled:
+        signatures["prompted"] = Signature(("text", "prompt"), prompted.each, embed)
+    return signatures
+
+
+def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(value) if name == "similarity" else value for name, value in row.items() if name != "truncated"}
