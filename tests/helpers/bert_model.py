@@ -15,8 +15,6 @@ from keras_transformers.models import encoder
 
 def small_config(**options: Any) -> TransformerConfig:
     """Two blocks of width 16; any field may be changed."""
-    if options.get("positions") == "disentangled":
-        options |= {"position_buckets": 6, "num_kv_heads": None}
     return bert(
         **({"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8} | options)
     )
