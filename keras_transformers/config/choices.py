@@ -17,6 +17,7 @@ KINDS = ("encoder", "decoder", "encoder_decoder")
 CLASSIFIER_POOLINGS = ("first", "mean", "late")
 HEAD_TRANSFORMS = ("masked_lm", "all", "none")
 ONE_STACK = ("num_decoder_layers", "encoder_vocabulary_size", "decoder_start_id")  # fields that need two stacks
+FARTHEST = 2**20  # largest distance with a bucket of its own: they are listed one by one
 PAD_ID = 1  # fairseq's, in every vocabulary
 
 
@@ -212,6 +213,10 @@ def check_buckets(num_buckets: int, max_distance: int) -> None:
 
     >>> check_buckets(256, 512)
     """
+    if max_distance > FARTHEST:
+        raise ValueError(
+            f"the largest distance must be at most {FARTHEST}: received {max_distance}. Give max_distance."
+        )
     if num_buckets % 2 or not 4 <= num_buckets < 2 * (max_distance - 1):
         raise ValueError(
             "the buckets of distances must be an even number from 4 on, and half of them less than the largest "

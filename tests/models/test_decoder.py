@@ -16,9 +16,10 @@ from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill
 
 DTYPES = ["float32", "mixed_bfloat16"]
+KINDS = [kind for kind in POSITIONS if kind != "disentangled"]  # which only encoders have
 
 CONFIGS = pairwise(
-    positions=list(POSITIONS),
+    positions=KINDS,
     norm=list(NORMS),
     norm_order=list(NORM_ORDERS),
     num_kv_heads=[4, 2],
@@ -147,7 +148,7 @@ def test_save_and_load_then_decode(family, dtype, tmp_path):
         np.testing.assert_array_equal(ours, again)
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("positions", KINDS)
 def test_the_order_of_tokens_matters(positions):
     _, model = make(positions=positions)
     ids = token_ids(1, 8)

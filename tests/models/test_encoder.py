@@ -26,10 +26,16 @@ CONFIGS = pairwise(
 )
 
 
+def config_of(positions, **options):
+    """Of a model with these positions, which may need more."""
+    more = {"position_buckets": 6, "num_kv_heads": None} if positions == "disentangled" else {}
+    return small_config(positions=positions, **(options | more))
+
+
 @pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
 def test_padding_changes_nothing(options):
     dtype = options["dtype"]
-    check_padding(small_config(**{name: value for name, value in options.items() if name != "dtype"}), dtype)
+    check_padding(config_of(**{name: value for name, value in options.items() if name != "dtype"}), dtype)
 
 
 MIXERS = {
@@ -78,7 +84,7 @@ def check_padding(config, dtype):
 
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_the_order_of_tokens_matters(positions):
-    config = small_config(positions=positions)
+    config = config_of(positions)
     model, inputs = randomize(encoder(config), scale=0.3), batch(config, (7,))
     swapped = inputs | {name: inputs[name][:, [0, 2, 1, 3, 4, 5, 6]] for name in ("token_ids", "segment_ids")}
     first, second = to_numpy((model(inputs)["hidden_states"], model(swapped)["hidden_states"]))
@@ -108,7 +114,7 @@ def test_optional_outputs(norm_order, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_save_and_load(positions, dtype, tmp_path):
-    config = small_config(positions=positions)
+    config = config_of(positions)
     model = randomize(encoder(config, outputs=["attention_scores"], dtype=dtype))
     model.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")

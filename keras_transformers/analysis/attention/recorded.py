@@ -135,9 +135,9 @@ def _recorded(
     key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
     if rotary is not None:
         query, key = rotate(query, rotary), rotate(key, rotary)
-    scale = attention.factor(relative_positions)
+    scale = attention.score_scale(relative_positions)
     scaled = query * ops.cast(scale, query.dtype)  # (1, N, T, H)
-    position_bias = with_distances(position_bias, scaled, key, attention.distances(relative_positions))
+    position_bias = with_distances(position_bias, scaled, key, attention.distance_vectors(relative_positions))
     weights = attention_weights(scaled, key, mask, position_bias)  # (1, N, T, S)
     key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
     mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)

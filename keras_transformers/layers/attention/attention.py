@@ -176,7 +176,7 @@ class Attention(ReturnsCache, DenseOwner):
         length, is_cached = length_of(hidden_states), cache is not None
         check_call(self, hidden_states, context, documents, rotary, relative_positions, cache, cache_positions)
         source = hidden_states if context is None else context
-        query = self._query(hidden_states, rotary, length, self.factor(relative_positions))  # (B, N, T, H)
+        query = self._query(hidden_states, rotary, length, self.score_scale(relative_positions))  # (B, N, T, H)
         if not is_cached:
             cache = self._keys_and_values(source, rotary)  # (B, K, S, H)
         elif cache_positions is not None:
@@ -194,13 +194,13 @@ class Attention(ReturnsCache, DenseOwner):
         elif use_causal_mask:
             visible = Visible(combine(attention_mask, cached_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
-        distances = self.distances(relative_positions)
+        distances = self.distance_vectors(relative_positions)
         inputs = (query, key, value, visible, position_bias, distances)
         mixed, scores = self._attend(*inputs, length, is_cached, wanted.scores, training)
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
-    def factor(self, relative_positions: Any = None) -> float:
+    def score_scale(self, relative_positions: Any = None) -> float:
         """Return the factor of the query-key products, in a call with or without `relative_positions`."""
         terms = 1 if relative_positions is None else 3
         return 1 / math.sqrt(self.head_dim * terms) if self.scale is None else self.scale
@@ -210,14 +210,14 @@ class Attention(ReturnsCache, DenseOwner):
         query = self._project(self.query, hidden_states, length, self.num_heads)
         return (query if rotary is None else rotate(query, rotary)) * ops.cast(scale, query.dtype)
 
-    def distances(self, relative_positions: Any) -> Distances | None:
+    def distance_vectors(self, relative_positions: Any) -> Distances | None:
         """Return the vectors of distances by head, if there are any."""
         if relative_positions is None:
             return None
         table, rows = relative_positions
         length, table = ops.shape(table)[0], ops.expand_dims(table, 0)  # (1, R, D)
         keys = self._project(self.key, table, length, self.num_kv_heads)  # (1, N, R, H)
-        return by_distance(keys, self._query(table, None, length, self.factor(relative_positions)), rows)
+        return by_distance(keys, self._query(table, None, length, self.score_scale(relative_positions)), rows)
 
     def _attend(self, query, key, value, visible, position_bias, distances, length, is_cached, with_scores, training):
         """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""

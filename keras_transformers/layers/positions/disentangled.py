@@ -46,7 +46,7 @@ class DisentangledPositions(Positional, TableOwner):
 
     >>> table, rows = DisentangledPositions(hidden_dim=8, num_buckets=4, max_distance=6)(np.arange(9)[None])
     >>> tuple(table.shape), np.array(rows).tolist()
-    ((8, 8), [7, 7, 7, 7, 7, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0, 0, 0, 0])
+    ((8, 8), [7, 7, 7, 7, 7, 7, 6, 5, 4, 3, 2, 1, 1, 1, 0, 0, 0, 0])
     """
 
     def __init__(
@@ -106,7 +106,7 @@ def distance_buckets(num_buckets: int, max_distance: int) -> np.ndarray:
     Example:
 
     >>> distance_buckets(8, 20).tolist()
-    [0, 1, 2, 3, 4, 5, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8]
+    [0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7, 8]
     """
     middle, distances = num_buckets // 2, np.arange(max_distance + 1, dtype="int32")
     ratios = np.log(np.maximum(distances, middle).astype("float32") / np.float32(middle))

@@ -149,7 +149,7 @@ def test_the_table_has_the_dropout_of_a_sublayer():
     block = EncoderBlock(N, 32, dropout=0.5, attention_dropout=0.0)
     block(x, relative_positions=given)
     tables = []
-    block.attention.distances = lambda pair: tables.append(to_numpy(pair[0]))
+    block.attention.distance_vectors = lambda pair: tables.append(to_numpy(pair[0]))
     block(x, relative_positions=given, training=True)
     assert 0.2 < (tables[0] == 0).mean() < 0.8
 
