@@ -17,7 +17,7 @@ POSITIONS = {
     "sinusoidal": "sines and cosines of the place are added to the embeddings",
     "rotary": "queries and keys are turned by an angle that grows with the place (RoPE); the page shows them turned",
     "relative": "a learned number for each bucket of distances and head is added to the scores of self-attention",
-    "disentangled": "learned vectors of distances are multiplied with queries and keys, and added to the scores",
+    "disentangled": "vectors of distances are learned; their products with queries and keys are added to the scores",
     "alibi": "a number that falls with the distance, steeper in some heads, is added to the scores (ALiBi)",
 }
 

@@ -45,7 +45,8 @@ SAID = {
     "rnn": (["there are no heads", "state made from the last token of the source"], ["attends", "attention"]),
 }  # fmt: skip
 
-POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "bucket of distances"}
+POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "bucket of distances",
+             "disentangled": "vectors of distances"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONFIGS)
