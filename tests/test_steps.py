@@ -41,7 +41,7 @@ def runs(expression: str, marks: set[str]) -> bool:
 
 @pytest.mark.parametrize("marks", MARKS, ids=lambda marks: "-".join(sorted(marks)) or "none")
 def test_every_test_is_in_one_step(marks):
-    for path in (None, "tests/test_readme.py", "tests/docs/test_pages.py", "tests/notebooks"):
+    for path in (None, "tests/test_readme.py", "tests/docs/test_pages.py"):
         in_step = [
             expression
             for expression, only, left in steps()
