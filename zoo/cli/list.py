@@ -56,7 +56,8 @@ def list_models(
     if not found:
         asked = [f"{name} {value}" for name, value in facts.items() if value is not None]
         of = ", ".join([*(["bundled"] if bundled else []), f"named like {pattern!r}", *asked])
-        raise ValueError(f"no model of the zoo is {of}: leave one of these out. zoo.names() has all models.")
+        remedy = "leave one of these out; " if "," in of else ""
+        raise ValueError(f"no model is {of}: {remedy}zoo.names() has all models.")
     if markdown:
         print(markdown_table(map(describe, found)))
     else:

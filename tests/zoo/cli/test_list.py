@@ -43,7 +43,7 @@ WRONG = {
     ("--task", "ner"): "task must be one of ['causal_lm', 'masked_lm', ",
     ("--license", "GPL-3.0"): "licence must be one of ['Apache-2.0', ",
     ("--max-parameters", "-1M"): "max_parameters must be a number of at least 1, such as 200M or 1.5B: received '-1M'",
-    ("bert*", "--bundled", "--license", "MIT"): "no model of the zoo is bundled, named like 'bert*', licence MIT:",
+    ("bert*", "--bundled", "--license", "MIT"): "no model is bundled, named like 'bert*', licence MIT:",
     ("bert_bse_en_cased",): "no model 'bert_bse_en_cased' in the zoo. The nearest names are ['bert_base_en_cased'",
 }  # fmt: skip
 
