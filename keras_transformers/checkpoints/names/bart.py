@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names import marian
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, after_unused
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, after_unused, with_defaults
 from keras_transformers.config.choices import first_position
 
 SIDES = ("encoder", "decoder")
@@ -15,7 +15,7 @@ OFFSET = after_unused(first_position())
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    return marian.DEFAULTS | values
+    return with_defaults(values, marian.DEFAULTS)
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from typing import Any
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.roberta import named_classes
-from keras_transformers.checkpoints.names.table import ACTIVATIONS
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, reworded, with_defaults
 from keras_transformers.utils.untrusted import shown
 
 BODY, HEAD, OLDER_HEAD = "deberta.", "cls.predictions.", "lm_predictions.lm_head."
 DISTANCE, WITH_TABLE, POOLER = "max_relative_positions", "position_biased_input", "pooler_hidden_act"
 HEAD_DIM = "attention_head_size"
+WORDS = {POOLER: ACTIVATIONS}
+POSITIONS: dict[bool, Any] = {False: "disentangled", True: ("learned", "disentangled")}
 # The defaults of `transformers` for options that config.json omits: DeBERTa-v3's files hold others.
 DEFAULTS: dict[str, Any] = {
     "layer_norm_eps": 1e-7, "relative_attention": False, "share_att_key": False, "norm_rel_ebd": "none",
@@ -25,26 +27,30 @@ FIXED = {
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    values = {**DEFAULTS, **values}
-    kinds, activation = values["pos_att_type"], values[POOLER]
+    values = reworded(with_defaults(values, DEFAULTS), WORDS)
+    kinds = values["pos_att_type"]
     if isinstance(kinds, str):
         kinds = [kind.strip() for kind in kinds.lower().split("|")]
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"config.json: unknown {POOLER}={shown(activation)}; known are {sorted(ACTIVATIONS)}.")
+    if not isinstance(values[WITH_TABLE], bool):
+        raise ValueError(f"{WITH_TABLE} must be true or false: received {shown(values[WITH_TABLE])}.")
     if values.get(HEAD_DIM) and values[HEAD_DIM] * values.get("num_attention_heads", 0) == values.get("hidden_size"):
         values[HEAD_DIM] = None
     return values | {
         "pos_att_type": sorted(kinds) if isinstance(kinds, list) else kinds,
         DISTANCE: None if values[DISTANCE] < 1 else values[DISTANCE],
-        WITH_TABLE: ("learned", "disentangled") if values[WITH_TABLE] else "disentangled",
-        POOLER: ACTIVATIONS[activation],
+        WITH_TABLE: POSITIONS[values[WITH_TABLE]],
     }
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == values[POOLER])
     distance = -1 if values[DISTANCE] is None else values[DISTANCE]
-    return values | FIXED | {DISTANCE: distance, WITH_TABLE: "learned" in values[WITH_TABLE], POOLER: activation}
+    if values[WITH_TABLE] not in POSITIONS.values():
+        raise ValueError(
+            f"the deberta-v2 format of Hugging Face has no place for positions={shown(values[WITH_TABLE])}: expected "
+            f"one of {list(POSITIONS.values())}."
+        )
+    with_table = values[WITH_TABLE] == POSITIONS[True]
+    return reworded(values, WORDS, back=True) | FIXED | {DISTANCE: distance, WITH_TABLE: with_table}
 
 
 CLASSES = named_classes("DebertaV2")

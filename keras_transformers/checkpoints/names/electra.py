@@ -7,6 +7,7 @@ from typing import Any
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.roberta import OF_TOKENS, ROBERTA, named_classes
+from keras_transformers.checkpoints.names.table import with_defaults
 
 BODY, DETECTOR, WIDTH = "electra.", "discriminator_predictions.", "embedding_size"
 CLASSES = named_classes("Electra")
@@ -14,7 +15,7 @@ CLASSES = named_classes("Electra")
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     """Leave out an embedding width that is the hidden width: there is no projection then."""
-    values = {WIDTH: 128} | values  # the default of `transformers`
+    values = with_defaults(values, {WIDTH: 128})  # the default of `transformers`
     return values | {WIDTH: None} if values[WIDTH] == values.get("hidden_size") else values
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.llama import LLAMA
-from keras_transformers.checkpoints.names.table import reworded
+from keras_transformers.checkpoints.names.table import reworded, with_defaults
 
 POOLING, OLD = "classifier_pooling", "clf_pooling"  # in `transformers`, and in the code that came with the release
 POOLINGS = {"late": "late", "bos": "first", "mean": "mean"}
@@ -16,7 +16,7 @@ DEFAULTS = {"rope_theta": 10_000.0, POOLING: "late"}
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    return reworded(DEFAULTS | values, WORDS)
+    return reworded(with_defaults(values, DEFAULTS), WORDS)
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:

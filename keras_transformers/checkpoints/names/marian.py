@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names, Reshaped
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names, Reshaped, with_defaults
 
 ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 
@@ -71,7 +71,7 @@ DEFAULTS = {
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     """Split the vocabulary sizes: their `vocab_size` is the encoder's, ours the decoder's."""
-    values = DEFAULTS | values
+    values = with_defaults(values, DEFAULTS)
     encoder, shared = values.get("vocab_size"), values.get("share_encoder_decoder_embeddings", True)
     decoder = encoder if shared else values.get("decoder_vocab_size") or encoder
     return values | {"vocab_size": decoder, "encoder_vocab_size": None if shared else encoder}

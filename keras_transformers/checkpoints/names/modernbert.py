@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.roberta import HEAD, named_classes
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, Fused, Names, reworded
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Fused, Names, reworded, with_defaults
 from keras_transformers.config.block_options import make_block_options
 from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.families.pre_norm_encoders import FULL_EVERY, LOCAL_WAVELENGTH, WINDOW, windowed
@@ -22,13 +22,13 @@ WORDS = {"classifier_pooling": {"cls": "first", "mean": "mean"}, "classifier_act
 DEFAULTS: dict[str, Any] = {
     "attention_bias": False, "mlp_bias": False, "norm_bias": False, "classifier_bias": False,
     "classifier_pooling": "cls", "local_attention": WINDOW, EVERY: FULL_EVERY,
-    BASE[FULL]: 160_000.0, BASE[LOCAL]: LOCAL_WAVELENGTH,
+    BASE[FULL]: 160_000.0,
 }  # fmt: skip
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     """Read windows and bases of rotary positions in both forms; as in `transformers`, the new one comes first."""
-    values = DEFAULTS | values
+    values = {BASE[LOCAL]: LOCAL_WAVELENGTH} | with_defaults(values, DEFAULTS)
     given = values.get(BASES) or {}
     if unknown := {*given} - {FULL, LOCAL}:
         raise ValueError(f"{BASES} must hold {FULL!r} and {LOCAL!r} only: received {shown(sorted(unknown, key=str))}.")

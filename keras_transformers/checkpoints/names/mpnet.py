@@ -7,6 +7,7 @@ from typing import Any
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.roberta import OF_TOKENS, ROBERTA, ROWS, named_classes
+from keras_transformers.checkpoints.names.table import with_defaults
 from keras_transformers.config.choices import PAD_ID, first_position
 
 BODY, LAYER = "mpnet.", "mpnet.encoder.layer.{i}."
@@ -14,7 +15,7 @@ OF_MODEL = {"pooler": "mpnet.pooler.dense"}
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    values = {"layer_norm_eps": 1e-12} | values  # the default of `transformers`, not what the released file says
+    values = with_defaults(values, {"layer_norm_eps": 1e-12})  # of `transformers`, not what the released file says
     return values if values.get(ROWS) is None else values | {ROWS: values[ROWS] - first_position()}
 
 

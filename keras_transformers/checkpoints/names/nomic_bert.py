@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
-from keras_transformers.checkpoints.names.table import Fused
+from keras_transformers.checkpoints.names.table import Fused, with_defaults
 from keras_transformers.utils.untrusted import shown
 
 BODY = "nomic_bert."
@@ -37,7 +37,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
         if activation not in GATED:
             raise ValueError(f"activation_function={shown(activation)} is not supported; only {sorted(GATED)} are.")
         found["hidden_act"] = GATED[activation]
-    return DEFAULTS | found | values
+    return with_defaults(values, DEFAULTS | found)
 
 
 NOMIC_BERT = BERT._replace(

@@ -6,6 +6,7 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.table import with_defaults
 from keras_transformers.config.choices import PAD_ID, first_position
 
 # The defaults of `transformers` for options that config.json omits: not what the released files say.
@@ -22,7 +23,7 @@ def _unused(values: dict[str, Any]) -> int:
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    values = DEFAULTS | values
+    values = with_defaults(values, DEFAULTS)
     return values if values.get(ROWS) is None else values | {ROWS: values[ROWS] - _unused(values)}
 
 

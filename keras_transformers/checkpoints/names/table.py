@@ -64,6 +64,21 @@ def after_unused(unused: int) -> Reshaped:
     )
 
 
+def with_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the defaults of options that config.json leaves out, or has null for.
+
+    Args:
+        values: Options by their names.
+        defaults: The same of `transformers`, where the family's own facts are others.
+
+    Example:
+
+    >>> with_defaults({"norm_eps": None, "pad_token_id": 3}, {"norm_eps": 1e-12, "pad_token_id": 0})
+    {'norm_eps': 1e-12, 'pad_token_id': 3}
+    """
+    return {**values, **{key: default for key, default in defaults.items() if values.get(key) is None}}
+
+
 def reworded(values: dict[str, Any], words: Mapping[str, Mapping[str, str]], back: bool = False) -> dict[str, Any]:
     """Translate the values of options that have their own words, such as `classifier_pooling`.
 

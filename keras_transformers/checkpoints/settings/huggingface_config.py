@@ -131,7 +131,8 @@ def _check_options(values: dict[str, Any], names: Names, path: Path) -> None:
         if key in values and values[key] != values.get(other) and (values[key] or values.get(other)):
             received = f"{key}={shown(values[key])} with {other}={shown(values.get(other))}"
             raise ValueError(f"{path}: {received} is not supported; only equal values are.")
-    activation = _of_type(values, path, names.fields["activation"], str, None)
+    activation = values.get(names.fields["activation"])
+    check_types({names.fields["activation"]: activation}, {names.fields["activation"]: str}, path)
     if activation is not None and activation not in names.activations:
         raise ValueError(f"{path}: unknown activation {shown(activation)}; known are {sorted(names.activations)}.")
 

@@ -43,6 +43,7 @@ def read(folder, **changes):
         ({"max_relative_positions": 40}, {"max_distance": 40}),
         ({"position_biased_input": ...}, {"positions": ("learned", "disentangled")}),
         ({"pooler_hidden_act": ...}, {}),
+        ({"pooler_hidden_act": None, "position_biased_input": None}, {"positions": ("learned", "disentangled")}),
         ({"pooler_hidden_act": "gelu_new"}, {"pooler_activation": "gelu_tanh"}),
         ({"cls_dropout": 0.3, "pooler_dropout": 0.2}, {"classifier_dropout": 0.3, "pooler_dropout": 0.2}),
     ],
@@ -68,11 +69,25 @@ def test_what_is_followed(tmp_path, changes, expected):
         ({"pooler_hidden_size": 8}, "pooler_hidden_size=8"),
         ({"attention_head_size": 16}, "attention_head_size=16"),
         ({"max_relative_positions": "many"}, "wrong type"),
+        ({"position_biased_input": "no"}, "position_biased_input must be true or false: received 'no'"),
+        ({"norm_rel_ebd": None}, "norm_rel_ebd='none'"),
     ],
 )
 def test_what_is_refused_by_name(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         read(tmp_path, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"positions": ("sinusoidal", "disentangled")}, "no place for positions=.*sinusoidal"),
+        ({"pooler_activation": "elu"}, "pooler_hidden_act='elu' is not supported"),
+    ],
+)
+def test_what_the_format_has_no_place_for(changes, message):
+    with pytest.raises(ValueError, match=message):
+        make_config(CASE.compared().replace(**changes), MASKED_LM)
 
 
 @pytest.mark.parity

@@ -56,6 +56,11 @@ def test_a_missing_local_base_is_the_global_one(tmp_path):
     assert {config.block(index).max_wavelength for index in range(5)} == {700.0}
 
 
+def test_null_is_a_missing_key(tmp_path):
+    nulls = dict.fromkeys(("classifier_pooling", "local_attention", "global_rope_theta", "norm_bias", "layer_types"))
+    assert read(tmp_path, **nulls) == read(tmp_path)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_written_is_read(tmp_path, name):
     config = read(tmp_path, **FILES[name])

@@ -215,6 +215,8 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({"position_embedding_type": "relative_key"}, "position_embedding_type='relative_key' is not supported"),
         ({"is_decoder": True}, "is_decoder=True is not supported"),
         ({"hidden_act": "quick_gelu"}, "unknown activation 'quick_gelu'"),
+        ({"hidden_act": ""}, "unknown activation ''"),
+        ({"hidden_act": 0}, "hidden_act must be a str: received 0"),
         ({"hidden_size": None}, r"lacks \['hidden_size'\]"),
         ({"num_attention_heads": None, "max_position_embeddings": None}, "lacks.*num_attention_heads.*max_position"),
         ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True is not supported"),
