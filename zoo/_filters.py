@@ -11,7 +11,8 @@ from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-COUNT = re.compile(r"(\d+|\d*\.\d+)\s*([kmb]?)", re.IGNORECASE | re.ASCII)
+# A comma stands between thousands alone: 1,5B is not 15 billions. No model has a number of more than 15 digits.
+COUNT = re.compile(r"(\d{1,3}(?:[,_]\d{3}){1,4}|\d{1,15}|\d{0,15}\.\d{1,15})\s*([kmb]?)", re.IGNORECASE | re.ASCII)
 
 
 def fitting(entries: Sequence[Any], facts: Mapping[str, Any], max_parameters: int | str | None = None) -> list[Any]:
@@ -62,8 +63,8 @@ def parameter_count(value: int | str) -> int:
     >>> parameter_count("200M"), parameter_count("1.5b"), parameter_count(1_000)
     (200000000, 1500000000, 1000)
     """
-    found = COUNT.fullmatch(value.replace(",", "").replace("_", "").strip()) if isinstance(value, str) else None
-    number = round(float(found[1]) * UNITS[found[2].lower()]) if found else value
+    found = COUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    number = round(float(re.sub("[,_]", "", found[1])) * UNITS[found[2].lower()]) if found else value
     if not is_size(number):
         raise ValueError(
             f"max_parameters must be a number of at least 1, such as 200M or 1.5B: received {shown(value)}."

@@ -168,4 +168,8 @@ def _options(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -
     for option in sorted(given.keys() - names):
         takers = [task for task, options in tasks.items() if option in options]
         raise ValueError(f"{option} belongs to task={' or '.join(map(repr, takers))}: received it with {kind.name!r}.")
-    return checkpoint.options(names - given.keys(), kind.name) | given
+    of_checkpoint = checkpoint.options(names - given.keys(), kind.name)
+    prompts = given.get("prompts")
+    if isinstance(prompts, Mapping) and of_checkpoint.get("default_prompt") not in prompts:
+        of_checkpoint.pop("default_prompt", None)  # the name of one of the checkpoint's own prompts
+    return of_checkpoint | given

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.tasks.answers.services import check_counts
-from keras_transformers.tasks.vectors.corpus_vectors import BLOCK, corpus_vectors, unit
+from keras_transformers.tasks.vectors.corpus_vectors import BLOCK, check_has_ranges, corpus_vectors, unit
 from keras_transformers.text.text_checks import check_texts
 
 
@@ -55,6 +55,8 @@ def search(
     corpus, queries = _texts_or_vectors("corpus", corpus, True), _texts_or_vectors("queries", queries)
     if not len(corpus):
         raise ValueError("the corpus is empty: expected at least one text or vector to search.")
+    if isinstance(corpus, list):
+        check_has_ranges(False, "texts", ranges)
     documents = _unit_vectors(embed_corpus or embed, corpus, batch_size)  # (N, D)
     wanted = _unit_vectors(embed, queries, batch_size)  # (Q, D)
     vectors = corpus_vectors(documents, wanted.shape[1], ranges, rescore_multiplier)
@@ -71,10 +73,10 @@ def search(
 
 def _texts_or_vectors(name: str, given: Any, may_be_short: bool = False) -> list[str] | np.ndarray:
     """Return a list of texts, or an array of vectors, of floats or perhaps of few bits."""
-    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "OUT":
         return check_texts(name, given)
     is_known = given.dtype.kind == "f" or (may_be_short and given.dtype in (np.int8, np.uint8))
-    if given.ndim != 2 or not is_known:
+    if given.ndim != 2 or not given.shape[1] or not is_known:
         raise ValueError(
             f"{name}: expected texts, or float vectors (N, D); received shape {given.shape}, {given.dtype}."
         )

@@ -108,7 +108,8 @@ def sentence_embedding(
         `embedding`. Inputs are (B,) strings, and all return `truncated` (B,) bool.
 
     Raises:
-        ValueError: The loss, the pooling or an activation is unknown, or a width is more than a vector has.
+        ValueError: The loss, the pooling or an activation is unknown, a width is more than a vector has, or an option is
+            of another type.
 
     Example:
 
@@ -121,10 +122,12 @@ def sentence_embedding(
     >>> task.embed(["a fine film", "a dull film"], prompt="query").shape
     (2, 8)
     """
-    if loss not in LEARNING:
+    if loss not in [*LEARNING]:
         raise ValueError(f"loss must be one of {[*LEARNING]}: received {loss!r}.")
     ways, dense = check_pooling(pooling), check_dense(dense)
-    known = Prompts(prompts or {}, default_prompt, include_prompt)
+    if not isinstance(normalize, bool):
+        raise ValueError(f"normalize must be True or False: received {normalize!r}.")
+    known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
     dim = dense[-1]["units"] if dense else setup.config.hidden_dim * len(ways)
     kept = check_truncation(truncate_dim, dim)
     widths = None if matryoshka is None else check_widths(matryoshka, dim)

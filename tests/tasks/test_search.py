@@ -33,7 +33,11 @@ def test_the_best_are_those_of_a_stable_sort(top):
     assert [hit["index"] for hit in search(embed, wanted, vectors, top=top)[0]] == expected
 
 
-@pytest.mark.parametrize("kind", [np.array, iter, tuple, lambda texts: np.array(texts, object)])
+def strings_of_numpy_2(texts):
+    return np.array(texts, getattr(np.dtypes, "StringDType", lambda: object)())
+
+
+@pytest.mark.parametrize("kind", [np.array, iter, tuple, lambda texts: np.array(texts, object), strings_of_numpy_2])
 def test_texts_of_any_kind(kind):
     (row,) = search(embed, kind(["aaa"]), kind(["a", "aaa", "aaaa"]), top=2)
     assert [(hit["index"], hit["text"]) for hit in row] == [(1, "aaa"), (2, "aaaa")]

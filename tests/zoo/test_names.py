@@ -302,7 +302,9 @@ def test_names_by_a_fact(name):
     assert zoo.names("*gpt*", bundled=True, **{name: value}) == [name for name in found if name == "gpt_mini_en"]
 
 
-@pytest.mark.parametrize("number", [0, -5, True, 2.5, "", "M", "0", "1e6", "1..5M", "10 G", "٣M", "none"])
+@pytest.mark.parametrize(
+    "number", [0, -5, True, 2.5, "", "M", "0", "1e6", "1..5M", "10 G", "٣M", "none", "1,5B", "9" * 400]
+)
 def test_numbers_of_parameters_that_are_none(number):
     with pytest.raises(ValueError, match=r"max_parameters must be a number .*, such as 200M or 1\.5B: received"):
         zoo.names(max_parameters=number)

@@ -78,6 +78,8 @@ def predict(
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
+    if ask is not None and loaded.name != "classification":
+        raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
     answers = (
         loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto")
@@ -109,8 +111,6 @@ def asked_labels(labels: str | None, template: str | None, multi_label: bool, te
 
 def zero_shot_stream(task: Any, texts: Iterator[str], **options: Any) -> Iterator[dict[str, Any]]:
     """Yield what `task.zero_shot` returns for each text, some at a time."""
-    if task.name != "classification":
-        raise ValueError(f"--labels need a classifier: received a model for {task.name}. Leave them out.")
     while chunk := [*islice(texts, CHUNK)]:
         yield from task.zero_shot(chunk, verbose=0, **options)
 

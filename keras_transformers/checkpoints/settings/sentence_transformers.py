@@ -39,6 +39,7 @@ ACTIVATIONS = {
     "silu": "torch.nn.modules.activation.SiLU",
     "sigmoid": "torch.nn.modules.activation.Sigmoid",
 }
+MOST_LETTERS = 60  # of the name of a module's folder; no file system takes more than 255 bytes
 VECTOR = "sentence_embedding"  # the name that modules have for the vector of a text
 # The values of options that are followed; another value is refused.
 OF_TRANSFORMER = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
@@ -140,7 +141,8 @@ def _modules(folder: str | Path) -> list[tuple[str, str]]:
 
 def _is_inside(place: Any) -> bool:
     """Return whether a value is the name of a folder in this one, or of this one."""
-    return isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
+    is_name = isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
+    return is_name and len(place) <= MOST_LETTERS
 
 
 def _read(path: Path, fixed: Mapping[str, Any], kinds: Mapping[str, Any], needed: bool = True) -> dict[str, Any]:
@@ -204,12 +206,14 @@ def _read_prompts(path: Path) -> dict[str, Any]:
     default = values.get("default_prompt_name")
     if default is not None and default not in prompts:
         raise ValueError(f"{path}: default_prompt_name is {shown(default)}: expected one of {shown(sorted(prompts))}.")
+    if (most := values.get("truncate_dim")) is not None and most < 1:
+        raise ValueError(f"{path}: truncate_dim must be a number above 0, or null: received {shown(most)}.")
     if (similarity := values.get("similarity_fn_name")) not in (None, "cosine"):
         warn_user(
             f"{path} says similarity_fn_name {shown(similarity)}: `search` and `similarity` take the cosine here."
         )
-    # Version 5 writes an empty prompt for queries and one for documents where a model has none.
-    prompts = prompts if default is not None or any(prompts.values()) else {}
+    # Version 5 writes these two for a model that has none.
+    prompts = {} if default is None and prompts == {"query": "", "document": ""} else prompts
     return {"prompts": prompts, "default_prompt": default, "truncate_dim": values.get("truncate_dim")}
 
 

@@ -21,7 +21,7 @@ from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.labels import Labels
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.text.text_checks import check_texts
+from keras_transformers.text.text_checks import check_text, check_texts
 from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.untrusted import shown
 
@@ -63,7 +63,7 @@ def check_template(template: Any) -> str:
             f"template must be a str with {PLACE!r} once, where the label goes, such as {TEMPLATE!r}: received "
             f"{shown(template)}."
         )
-    return template
+    return check_text("template", template, 0)
 
 
 def zero_shot_signatures(model: keras.Model, classes: Labels, template: str) -> dict[str, Signature]:
@@ -115,7 +115,7 @@ def zero_shot_method(
             template: The sentence that a label is put in, at `{}`; the task's option when None. It should be in
                 the language of the texts.
             multi_label: Whether several labels may apply, or none: each one is then judged by itself.
-            batch_size: Pairs of a text and a label at a time.
+            batch_size: Pairs of a text and a label at a time; at least those of one text with all labels.
             verbose: As for `predict`.
 
         Returns:

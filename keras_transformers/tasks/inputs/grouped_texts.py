@@ -41,6 +41,11 @@ def group_source(
             raise ValueError(
                 f"{setup.kind.name} received {len(columns)} texts a row, those of pairs counted: expected {expected}."
             )
+        if len(prompts) > max(len(columns), 1):
+            raise ValueError(
+                f"received {len(prompts)} prompts for rows of {len(columns)} texts: expected one for each text of a "
+                "row, or fewer, the last of them for all further ones."
+            )
         labels, count = read_labels(labels, columns), len(columns)  # of the texts as they are given
         columns = [
             [prompt + text for text in column] if prompt else column

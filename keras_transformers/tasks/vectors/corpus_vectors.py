@@ -106,15 +106,20 @@ def corpus_vectors(vectors: np.ndarray, dim: int, ranges: Any, rescore_multiplie
             f"binary vectors {-(-dim // 8)} bytes."
         )
     is_scalar = not is_float and not is_binary
-    if is_scalar != (ranges is not None):
-        received = "none" if ranges is None else f"some for a corpus of {'bits' if is_binary else vectors.dtype}"
+    check_has_ranges(is_scalar, "bits" if is_binary else vectors.dtype, ranges)
+    if is_binary:
+        return BinaryVectors(vectors, rescore_multiplier)
+    return ScalarVectors(vectors, ranges) if is_scalar else FloatVectors(vectors)
+
+
+def check_has_ranges(needed: bool, kind: Any, ranges: Any) -> None:
+    """Refuse a corpus of 8 bits a number without ranges, and one of another kind with some."""
+    if needed != (ranges is not None):
+        received = "none" if ranges is None else f"some for a corpus of {kind}"
         raise ValueError(
             f"ranges=, of `vector_ranges`, tell what the numbers of an int8 or uint8 corpus stand for: received "
             f"{received}. Give those that quantized it, and for other vectors none."
         )
-    if is_binary:
-        return BinaryVectors(vectors, rescore_multiplier)
-    return ScalarVectors(vectors, ranges) if is_scalar else FloatVectors(vectors)
 
 
 def in_order(scores: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
@@ -136,5 +141,6 @@ def in_order(scores: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (N, D) scaled to length one; those of zeros stay so."""
+    """Return vectors (N, D) scaled to length one, in float32 or float64; those of zeros stay so."""
+    vectors = vectors.astype(np.float64 if vectors.itemsize > 4 else np.float32, copy=False)  # float16 has no 1e-12
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -16,7 +16,7 @@ from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.search import search
 from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
-from keras_transformers.tasks.vectors.quantized import check_precision, quantize
+from keras_transformers.tasks.vectors.quantized import check_enough, check_precision, quantize
 from keras_transformers.tasks.vectors.vector_options import check_truncation
 from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.losses.embedding_losses import cosine
@@ -65,20 +65,23 @@ class EmbeddingAnswers(OnePass):
             (N, D) in the precision; (N, D / 8 rounded up) of bits.
 
         Raises:
-            ValueError: There is no such prompt or precision, or `truncate_dim` is more than a vector has.
+            ValueError: There is no such prompt or precision, `truncate_dim` is more than a vector has, or ranges
+                are of another width, or missing for a single text.
         """
-        check_precision(precision, ranges)
         dim = check_truncation(truncate_dim, self.dim) or self.dim
+        check_precision(precision, ranges, dim)
+        texts = check_texts("texts", texts)
+        if texts and ranges is None and precision.endswith("int8"):
+            check_enough(len(texts))
         before = self.prompts.text_of(prompt, prompt_text)
         found = self._found(texts, before, batch_size=batch_size, verbose=verbose)
         vectors = [answer["embedding"][:dim] for answer in found]
         return quantize(np.stack(vectors) if vectors else np.zeros((0, dim), np.float32), precision, ranges)
 
-    def _found(self, texts: Iterable[str], prompt: str, **options: Any) -> list[dict[str, Any]]:
+    def _found(self, texts: list[str], prompt: str, **options: Any) -> list[dict[str, Any]]:
         """Return the predictions for texts with a prompt before each."""
         if prompt == self.prompts.text_of(None):
             return self.predict(texts, **options)
-        texts = check_texts("texts", texts)
         if "prompted" in self.signatures:
             return self.ask("prompted", (texts, [prompt] * len(texts)), **options)
         return self.predict([prompt + text for text in texts], **options)

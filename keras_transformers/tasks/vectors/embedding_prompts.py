@@ -47,6 +47,8 @@ class Prompts:
                 f'prompts are texts by name, such as {{"query": "query: "}}: received {shown(self.texts)}.'
             )
         for name, text in self.texts.items():
+            if not isinstance(text, str):
+                raise ValueError(f"prompts must be texts: received {shown(text)} for {name!r}.")
             check_text(f"prompts[{name!r}]", text, 0)
         if not isinstance(self.are_pooled, bool):
             raise ValueError(f"include_prompt must be True or False: received {self.are_pooled!r}.")
@@ -90,7 +92,7 @@ class Prompts:
 
     def _check(self, option: str, name: Any) -> str:
         if not isinstance(name, str) or name not in self.texts:
-            remedy = "" if option != "prompt" else " For a text of your own give prompt_text=."
+            remedy = "" if option != "prompt" else " For a text of your own `embed` takes prompt_text=."
             raise ValueError(f"{option} must be one of {sorted(self.texts)}: received {shown(name)}.{remedy}")
         return self.texts[name]
 

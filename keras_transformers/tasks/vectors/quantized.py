@@ -10,15 +10,18 @@ from keras_transformers.utils.untrusted import shown
 
 PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 STEPS = 255  # between the least and the greatest number of a range
+MOST = np.float64(1e38)  # a value, so that the width of a range is a float32; no number of float16 to compare with
 HALF = 128  # added to the numbers of int8 vectors, and to the bytes of binary ones
 
 
-def check_precision(precision: Any, ranges: Any) -> None:
-    """Refuse an unknown precision, and ranges for a precision that has none."""
-    if precision not in PRECISIONS:
+def check_precision(precision: Any, ranges: Any, dim: int | None = None) -> None:
+    """Refuse an unknown precision, ranges for a precision that has none, and ranges of another width than `dim`."""
+    if not isinstance(precision, str) or precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {PRECISIONS}: received {shown(precision)}.")
     if ranges is not None and not precision.endswith("int8"):
         raise ValueError(f"ranges are of int8 and uint8: received some with precision={precision!r}. Leave them out.")
+    if ranges is not None and dim is not None:
+        _scale(ranges, dim)
 
 
 def vector_ranges(vectors: np.ndarray) -> np.ndarray:
@@ -41,12 +44,17 @@ def vector_ranges(vectors: np.ndarray) -> np.ndarray:
     [[0.0, -1.0], [0.5, 2.0]]
     """
     vectors = _floats("vectors", vectors)
-    if len(vectors) < 2:
-        raise ValueError(
-            f"ranges are taken from vectors of at least 2 texts, better of 1,000: received {len(vectors)}. Give "
-            "ranges=, of `vector_ranges` on other texts."
-        )
+    check_enough(len(vectors))
     return np.stack([vectors.min(axis=0), vectors.max(axis=0)]).astype(np.float32)
+
+
+def check_enough(count: int) -> None:
+    """Refuse to take ranges from the vectors of fewer than 2 texts."""
+    if count < 2:
+        raise ValueError(
+            f"ranges are taken from vectors of at least 2 texts, better of 1,000: received {count}. Give ranges=, of "
+            "`vector_ranges` on other texts."
+        )
 
 
 def quantize(vectors: np.ndarray, precision: str, ranges: np.ndarray | None = None) -> np.ndarray:
@@ -103,10 +111,11 @@ def unsigned(numbers: np.ndarray) -> np.ndarray:
 
 def _scale(ranges: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the least value of each number, and a 255th of its range, (D,) each."""
-    ranges = np.asarray(ranges)
-    if ranges.shape != (2, dim) or ranges.dtype.kind != "f" or not (ranges[0] <= ranges[1]).all():
+    ranges = _array(ranges)
+    is_known = ranges.shape == (2, dim) and ranges.dtype.kind == "f" and (ranges[0] <= ranges[1]).all()
+    if not is_known or not (np.abs(ranges) <= MOST).all():
         raise ValueError(
-            f"ranges are the least and the greatest value of each of {dim} numbers, floats (2, {dim}), of "
+            f"ranges are the least and the greatest value of each of {dim} numbers, finite floats (2, {dim}), of "
             f"`vector_ranges`: received {ranges.dtype}, shape {ranges.shape}."
         )
     starts, ends = ranges.astype(np.float32, copy=False)
@@ -115,9 +124,17 @@ def _scale(ranges: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _floats(name: str, vectors: Any) -> np.ndarray:
-    vectors = np.asarray(vectors)
-    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not np.isfinite(vectors).all():
+    vectors = _array(vectors)
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or not (np.abs(vectors) <= MOST).all():
         raise ValueError(
             f"{name}: expected finite float vectors (N, D); received {vectors.dtype}, shape {vectors.shape}."
         )
     return vectors
+
+
+def _array(values: Any) -> np.ndarray:
+    """Return values as an array; an empty one, which no check accepts, for rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.empty(0, object)

@@ -60,13 +60,11 @@ def check_widths(widths: Any, dim: int) -> dict[int, float]:
         f"matryoshka must be a list of different widths in [1, {dim}], such as {[dim, -(-dim // 2)]}, or a dict from "
         "widths to weights above 0"
     )
-    if isinstance(widths, Mapping):
-        weights = dict(widths)
-    elif isinstance(widths, Sequence) and not isinstance(widths, str) and len({*map(repr, widths)}) == len(widths):
-        weights = dict.fromkeys(widths, 1.0)
-    else:
+    is_list = isinstance(widths, (Mapping, Sequence)) and not isinstance(widths, str)
+    if not is_list or not all(map(is_size, widths)) or len({*map(int, widths)}) < len(widths):
         raise ValueError(f"{expected}: received {shown(widths)}.")
+    weights = dict(widths) if isinstance(widths, Mapping) else dict.fromkeys(widths, 1.0)
     has_weights = all(is_finite(weight) and weight > 0 for weight in weights.values())
-    if not weights or not has_weights or not all(is_size(width) and width <= dim for width in weights):
+    if not weights or not has_weights or not all(width <= dim for width in weights):
         raise ValueError(f"{expected}: received {shown(widths)}.")
     return {int(width): float(weight) for width, weight in weights.items()}

@@ -39,7 +39,7 @@ def test_texts_that_are_to_be_lowered(folder, lowercase):
             read_sentence_transformer(folder)
 
 
-@pytest.mark.parametrize("place", [None, 1])
+@pytest.mark.parametrize("place", [None, 1, "x" * 61])
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_module_without_a_folder(folder, number, place):
     modules = json.loads((folder / "modules.json").read_text())
@@ -108,6 +108,7 @@ def many(tmp_path):
         ("2_Dense/config.json", {"out_features": 0}, "out_features must be a number above 0: received 0"),
         ("2_Dense/config.json", {"bias": "no"}, "bias must be a bool: received 'no'"),
         ("config_sentence_transformers.json", {"default_prompt_name": "task"}, "'task': expected one of .*'query'"),
+        ("config_sentence_transformers.json", {"truncate_dim": -3}, "truncate_dim must be a number above 0, or null"),
         ("config_sentence_transformers.json", {"prompts": {"query": 5}}, "texts by name: received {'query': 5}"),
         ("config_sentence_transformers.json", {"model_type": "SparseEncoder"}, "model_type 'SparseEncoder': only"),
         ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "transformer_task 'fill-mask': only"),

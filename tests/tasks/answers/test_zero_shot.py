@@ -142,6 +142,7 @@ WRONG = {
     "empty": ((["a"], ["b", ""]), {}, "labels must be different texts"),
     "no place": ((["a"], ["b"]), {"template": "It is."}, r"template must be a str with '\{\}' once.*received 'It is.'"),
     "two places": ((["a"], ["b"]), {"template": "{} {}"}, "template must be"),
+    "surrogate": ((["a"], ["b"]), {"template": "{} \ud800"}, "`template`: .* lone surrogate"),
     "batch": ((["a"], ["b"]), {"batch_size": 0}, "batch_size must be at least 1"),
 }
 

@@ -41,7 +41,7 @@ def test_which_prompt_is_taken():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (({"query": 5},), r"prompts\['query'\]`, received int"), ((["query: "],), "texts by name, such as"),
+        (({"query": 5},), "prompts must be texts: received 5 for 'query'"), ((["query: "],), "texts by name, such as"),
         (({"": "a"},), "texts by name, such as"), ((PROMPTS, "task"), r"default_prompt must be one of \['pass"),
         ((PROMPTS, None, 1), "include_prompt must be True or False: received 1"),
     ],
@@ -54,10 +54,11 @@ def test_prompts_that_are_none(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prompt": "title"}, r"prompt must be one of \['passage', 'query'\]: received 'title'.* give prompt_text="),
+        ({"prompt": "title"}, r"prompt must be one of \['passage', 'query'\]: received 'title'.* takes prompt_text="),
         ({"prompt": "query", "prompt_text": "a"}, "leave one of them out"), ({"prompt_text": 5}, "prompt_text must be"),
         ({"truncate_dim": 17}, r"truncate_dim must be in \[1, 16\].* received 17"), ({"truncate_dim": 0}, "in .1, 16."),
         ({"precision": "int4"}, "precision must be one of .*'ubinary'.*: received 'int4'"),
+        ({"precision": np.array(["int8", "int8"])}, "precision must be one of"),
         ({"ranges": np.zeros((2, 16))}, "received some with precision='float32'. Leave them out"),
     ],
 )  # fmt: skip
@@ -70,7 +71,7 @@ def test_what_embed_refuses(task, options, message):
     ("names", "message"),
     [
         ("query", "the names of one for each column"), ([], "the names of one for each column"),
-        (["title"], "prompt must be one of"),
+        (["title"], "prompt must be one of"), ([None] * 3, "received 3 prompts for rows of 2 texts"),
     ],
 )  # fmt: skip
 def test_what_fit_refuses(task, names, message):
@@ -148,6 +149,28 @@ def test_prompts_are_saved(tmp_path):
     assert (loaded.prompts, loaded.default_prompt, loaded.include_prompt) == (PROMPTS, "passage", False)
     other = zoo.load(tmp_path / "model", prompts={"passage": "p: "}, include_prompt=True)
     assert (other.prompts, other.default_prompt, other.include_prompt) == ({"passage": "p: "}, "passage", True)
+    bare = zoo.load(tmp_path / "model", prompts={}, include_prompt=True)  # without the one that was the default
+    assert (bare.prompts, bare.default_prompt) == ({}, None)
+
+
+@pytest.mark.integration
+def test_prompts_that_are_empty_are_saved(tmp_path):
+    Task("sentence_embedding", tiny.config(), tiny.tokenizer(), prompts={"query": ""}).save(tmp_path / "model")
+    assert zoo.load(tmp_path / "model").prompts == {"query": ""}
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (["a"], {}, "of at least 2 texts"), (["a", "b"], {"ranges": np.zeros((2, 3))}, r"finite floats \(2, 16\)"),
+        (["a", "b"], {"truncate_dim": 3, "ranges": np.zeros((2, 16))}, r"finite floats \(2, 3\)"),
+        (["a", "b"], {"ranges": [[0.0], [1.0, 2.0]]}, r"finite floats \(2, 16\)"),
+    ],
+)  # fmt: skip
+def test_ranges_are_checked_before_texts_are_read(task, texts, options, message, monkeypatch):
+    monkeypatch.setattr(type(task.parts.answers), "predict", None)
+    with pytest.raises(ValueError, match=message):
+        task.embed(texts, precision="int8", **options)
 
 
 def test_entries_have_the_prompts_of_their_cards():

@@ -85,9 +85,14 @@ def test_no_vectors(precision):
         ((vectors(), "int4"), "precision must be one of"), ((vectors(), ["int8"]), "precision must be one of"),
         ((vectors(), "binary", np.zeros((2, 19))), "ranges are of int8 and uint8"),
         ((vectors(1), "int8"), "of at least 2 texts, better of 1,000: received 1. Give ranges="),
-        ((vectors(), "int8", np.zeros((2, 3))), r"floats \(2, 19\), of `vector_ranges`: received float64, shape"),
+        ((vectors(), "int8", np.zeros((2, 3))), r"finite floats \(2, 19\), of `vector_ranges`: received float64, sh"),
         ((vectors(), "int8", np.array([[1.0] * 19, [0.0] * 19])), "the least and the greatest value"),
         ((vectors(), "int8", np.full((2, 19), np.nan)), "the least and the greatest value"),
+        ((vectors(), "int8", np.array([[-np.inf] * 19, [np.inf] * 19])), "finite floats"),
+        ((vectors(), "int8", [[0.0], [1.0, 2.0]]), "finite floats"), (([[0.0], [1.0, 2.0]], "int8"), "expected finite"),
+        ((np.full((2, 19), 1e300), "float32"), "expected finite"),
+        ((vectors(), np.array(["int8"] * 2)), "precision must"),
+        ((np.full((2, 19), np.inf, "float16"), "int8"), "expected finite"),
         ((np.array([[np.nan]]), "int8"), "expected finite float vectors"), ((np.ones(2), "int8"), "expected finite"),
         ((quantize(vectors(), "binary"), "binary"), "expected finite float vectors .* received int8"),
     ],
@@ -107,6 +112,8 @@ SHORT = quantize(vectors(), "int8")
         (vectors(1), quantize(vectors(), "binary"), {"ranges": vector_ranges(vectors())}, "a corpus of bits"),
         (vectors(1), vectors(), {"ranges": vector_ranges(vectors())}, "a corpus of float32"),
         (vectors(1), SHORT[:, :7], {}, "vectors of 19 numbers, the corpus of 7: .* for binary vectors 3 bytes"),
+        (["a"], ["b"], {"ranges": vector_ranges(vectors())}, "some for a corpus of texts"),
+        (np.zeros((1, 0)), np.zeros((1, 0), np.int8), {}, "queries|corpus: expected texts"),
         (SHORT, SHORT, {}, r"queries: expected texts, or float vectors \(N, D\); received shape \(200, 19\), int8"),
         (vectors(1), SHORT.astype("int32"), {}, "corpus: expected texts"),
         (vectors(1), quantize(vectors(), "binary"), {"rescore_multiplier": 0}, "rescore_multiplier must be at least 1"),
@@ -115,3 +122,11 @@ SHORT = quantize(vectors(), "int8")
 def test_what_a_search_refuses(queries, corpus, options, message):
     with pytest.raises(ValueError, match=message):
         find(queries, corpus, **options)
+
+
+def test_vectors_of_float16_are_compared_in_float32():
+    """Of zeros too, whose length is limited by a number that float16 does not have."""
+    queries, corpus = vectors(3, seed=1), vectors()
+    corpus[7] = 0
+    expected = find(queries.astype("float16").astype("float32"), corpus.astype("float16").astype("float32"), top=200)
+    assert find(queries.astype("float16"), corpus.astype("float16"), top=200) == expected

@@ -38,6 +38,8 @@ def make(**options) -> Task:
         ({"matryoshka": []}, "matryoshka must"), ({"matryoshka": [8, 8]}, "different widths"),
         ({"matryoshka": {8: 0.0}}, "weights above 0"), ({"matryoshka": {8: float("nan")}}, "weights above 0"),
         ({"matryoshka": 8}, "matryoshka must"), ({"matryoshka": "8"}, "matryoshka must"),
+        ({"matryoshka": [[8]]}, "matryoshka must"), ({"matryoshka": [1, True]}, "matryoshka must"),
+        ({"matryoshka": [8, np.int64(8)]}, "different widths"),
     ],
 )  # fmt: skip
 def test_what_is_refused(options, message):

@@ -117,7 +117,9 @@ def test_predict_takes_labels_of_the_user(folders, table, tmp_path):
     several = json_lines(run("predict", tmp_path / "nli", *LABELS, *options, "--multi-label", "--batch-size", "2"))
     assert all({"labels", "probabilities"} <= answer.keys() for answer in several)
     assert "labels ['bad', 'good']" in fail("predict", folders["classification"], "a film", *options)[1]
-    assert "--labels need a classifier: received a model for" in fail("predict", folders["masked_lm"], "a", *options)[1]
+    for other in (("a",), ("a", "b", "--task", "ranking")):
+        refused = fail("predict", folders["masked_lm"], *other, *options)[1]
+        assert "--labels need a classifier: received a model for" in refused
 
 
 ODD_LABELS = {
