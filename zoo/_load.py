@@ -92,7 +92,8 @@ def load(
         loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or
             `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
         pooling, normalize, dense, prompts, default_prompt, include_prompt, truncate_dim, matryoshka: Of sentence
-            embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None.
+            embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None; its default prompt only if it
+            is among `prompts`.
         stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering: see
             `tasks.question_answering`. When None, as the checkpoint says, or the default there.
         lowercase, num_heads: Of checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or

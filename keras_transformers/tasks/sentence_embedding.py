@@ -108,8 +108,8 @@ def sentence_embedding(
         `embedding`. Inputs are (B,) strings, and all return `truncated` (B,) bool.
 
     Raises:
-        ValueError: The loss, the pooling or an activation is unknown, a width is more than a vector has, or an option is
-            of another type.
+        ValueError: The loss, the pooling or an activation is unknown, a width is more than a vector has, or an
+            option is of another type.
 
     Example:
 
