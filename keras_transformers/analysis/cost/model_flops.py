@@ -20,8 +20,9 @@ from keras_transformers.utils.number_checks import is_size
 def flops_per_token(config: TransformerConfig, length: int) -> float:
     """Return the FLOPs of a forward pass per token, counted from the graph that TensorFlow traces.
 
-    The blocks of a stack with the same window have products of the same shapes: models of one and of two blocks are
-    traced, and the difference counts for each further block with the window of the second. So the largest model takes as long as the smallest, and no memory.
+    Blocks with the same window have products of the same shapes: models of one and of two blocks are traced, and the
+    difference counts for each further block with the window of the second. So the largest model takes as long as the
+    smallest, and no memory.
     Other conventions: Kaplan et al. 2020, https://arxiv.org/abs/2001.08361, leave out embeddings and half of the
     scores; published figures are often multiply-adds.
 
