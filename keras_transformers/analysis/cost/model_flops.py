@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -19,8 +20,9 @@ from keras_transformers.utils.number_checks import is_size
 def flops_per_token(config: TransformerConfig, length: int) -> float:
     """Return the FLOPs of a forward pass per token, counted from the graph that TensorFlow traces.
 
-    The blocks of a stack have products of the same shapes: models of one and of two blocks are traced, and the
-    difference counts for each further block. So the largest model takes as long as the smallest, and no memory.
+    Blocks with the same window have products of the same shapes: models of one and of two blocks are traced, and the
+    difference counts for each further block with the window of the second. So the largest model takes as long as the
+    smallest, and no memory.
     Other conventions: Kaplan et al. 2020, https://arxiv.org/abs/2001.08361, leave out embeddings and half of the
     scores; published figures are often multiply-adds.
 
@@ -49,16 +51,22 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
             f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
         )
     stacks = ["num_layers", *(["num_decoder_layers"] if config.kind == "encoder_decoder" else [])]
-    one: dict[str, Any] = dict.fromkeys(stacks, 1)
-    least = _flops(config, one, length)
-    more = [(getattr(config, name) - 1) * (_flops(config, one | {name: 2}, length) - least) for name in stacks]
-    return (least + sum(more)) / length
+    windows = [options.attention_window for options in config.block_options] or [None]
+    one, first = dict.fromkeys(stacks, 1), windows[0]
+    least = total = _flops(config, one, [first], length)
+    for name in stacks:
+        further = Counter(windows[index % len(windows)] for index in range(1, getattr(config, name)))
+        for window, number in further.items():
+            total += number * (_flops(config, one | {name: 2}, [first, window], length) - least)
+    return total / length
 
 
-def _flops(config: TransformerConfig, layers: dict[str, Any], length: int) -> int:
-    """Return the FLOPs of a model of the given numbers of blocks, by the fields of `TransformerConfig`."""
-    groups = {"num_block_groups": 1} if config.num_block_groups else {}
-    model = shapes_only(lambda: whole_model(config.replace(**layers, **groups)))
+def _flops(config: TransformerConfig, layers: dict[str, int], windows: Sequence[int | None], length: int) -> int:
+    """Return the FLOPs of a model of given numbers of blocks, by the fields of `TransformerConfig`, with windows."""
+    changes: dict[str, Any] = {"num_block_groups": 1} if config.num_block_groups else {}
+    if config.block_options:
+        changes["block_options"] = [{"attention_window": window} for window in windows]
+    model = shapes_only(lambda: whole_model(config.replace(**layers, **changes)))
     inputs = {name: keras.KerasTensor((1, length), dtype="int32") for name in model.input}
     return complexity(model, inputs).flops
 
@@ -76,5 +84,5 @@ def whole_model(config: TransformerConfig) -> keras.Model:
     model = builders[config.kind](config, dtype="float32")
     states = model.output["hidden_states"]  # (B, T, D)
     if config.kind == "encoder":
-        return keras.Model(model.input, pooler(config, states, "float32"))
+        return keras.Model(model.input, pooler(config, states, "float32", model.input["padding_mask"]))
     return keras.Model(model.input, language_model_head(config, model.get_layer("token_embedding"), states, "float32"))

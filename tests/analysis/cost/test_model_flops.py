@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import keras
 import pytest
 
 import zoo
 from keras_transformers.analysis.cost.complexity import complexity
 from keras_transformers.analysis.cost.model_flops import flops_per_token, whole_model
-from keras_transformers.families import albert, bert, gpt2, t5, transformer
+from keras_transformers.families import albert, bert, eurobert, gpt2, modernbert, t5, transformer
 
 SMALL = {
     "bert": lambda: bert(50, num_layers=4, num_heads=2, hidden_dim=8),
+    "modernbert": lambda: modernbert(50, num_layers=5, num_heads=2, hidden_dim=8, intermediate_dim=12),
+    "eurobert": lambda: eurobert(50, num_layers=3, num_heads=2, hidden_dim=8, intermediate_dim=12),
     "gpt2": lambda: gpt2(50, num_layers=1, num_heads=2, hidden_dim=8),
     "t5": lambda: t5(50, num_layers=3, num_heads=2, hidden_dim=8),
     "transformer": lambda: transformer(50, num_layers=3, num_heads=2, hidden_dim=8),
 }
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("length", [1, 5])
-@pytest.mark.parametrize("family", SMALL)
+@pytest.mark.integration(quick=["modernbert-1"])
+@pytest.mark.parametrize(("family", "length"), [*product(SMALL, [1, 5]), ("modernbert", 4096)])
 def test_blocks_that_are_multiplied_are_those_of_the_whole_graph(family, length):
     model = whole_model(SMALL[family]())
     inputs = {name: keras.KerasTensor((1, length), "int32") for name in model.input}
