@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 import tiny
+from family_cases import ENCODERS, SIZES
 from tiny import DOCUMENTS
+
+from keras_transformers import Task
 
 
 @pytest.mark.integration
@@ -39,3 +42,14 @@ def test_fit_learns_and_fills():
         "next_sentence_logits_accuracy",
     }
     assert len(task.predict(["a [MASK] day"])[0]["fills"]) == 1
+
+
+@pytest.mark.integration(quick=["bert"])
+@pytest.mark.parametrize("family", ENCODERS)
+def test_every_family_tells_whether_sentences_follow(family):
+    """Whatever its classifier reads: the first token, the mean of the tokens, or each token."""
+    configure, own = ENCODERS[family]
+    tokenizer = tiny.tokenizer()
+    config = configure(**SIZES | own | {"vocabulary_size": tokenizer.vocabulary_size})
+    outputs = Task("pretraining", config, tokenizer).model.output
+    assert outputs["next_sentence_logits"].shape == (None, 2)

@@ -14,7 +14,13 @@ from keras_transformers.analysis.residual.residual_stream import record_stream
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
 from keras_transformers.families import bert, convolutional, llama, recurrent
-from keras_transformers.heads import classification_head, language_model_head, last_token, masked_lm_head, pooler
+from keras_transformers.heads import (
+    classification_head,
+    language_model_head,
+    last_token,
+    masked_lm_head,
+    text_classification_head,
+)
 from keras_transformers.models import decoder, encoder, encoder_decoder
 
 SIZES = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 12}
@@ -59,7 +65,7 @@ def model_of(name: str) -> keras.Model:
         return lively(keras.Model(body.input, outputs))
     positions = keras.Input((None,), dtype="int32", name="mask_positions")
     outputs = {"logits": masked_lm_head(config, embedding, states, positions)}
-    outputs["classes"] = classification_head(config, pooler(config, states), 3)
+    outputs["classes"] = text_classification_head(config, states, body.input["padding_mask"], 3)
     return lively(keras.Model({**body.input, "mask_positions": positions}, outputs))
 
 
