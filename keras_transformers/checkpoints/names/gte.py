@@ -42,8 +42,9 @@ def _scaling(values: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"factor={shown(factor)} of rope_type={kind!r} is not supported; only a number >= 1 is.")
     if kind == "linear":
         return {"factor": factor}
-    heads = values.get("num_attention_heads", 1)  # a missing size is refused later
-    head_dim = values.get("head_dim") or values.get("hidden_size", 2 * heads) // heads
+    head_dim, width, heads = (values.get(key) for key in ("head_dim", "hidden_size", "num_attention_heads"))
+    if head_dim is None:
+        head_dim = 2 if None in (width, heads) else width // heads  # what is missing is refused later
     scaled = ntk_scaling(values["rope_theta"], factor, head_dim)
     return {"rope_theta": scaled["max_wavelength"], "factor": scaled["rotary_scaling_factor"]}
 
