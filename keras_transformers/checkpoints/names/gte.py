@@ -13,7 +13,7 @@ from keras_transformers.utils.number_checks import is_finite
 from keras_transformers.utils.untrusted import shown
 
 BODY, REMOTE = "gte.", "new"
-BLOCK = BODY + "encoder.layer.{i}."
+BLOCK, PARTS = BODY + "encoder.layer.{i}.", ("query", "key", "value")
 # What a missing key means in `transformers`, and in the code that came with the release.
 DEFAULT_THETA, REMOTE_THETA = 160_000.0, 10_000.0
 KINDS = ("default", "linear", "ntk")  # the last one is of the released files
@@ -66,7 +66,7 @@ GTE = NOMIC_BERT._replace(
         "token_embedding": BODY + "embeddings.word_embeddings",
         "token_embedding/segment_embeddings": BODY + "embeddings.token_type_embeddings.weight",
         "embedding_norm": BODY + "embeddings.LayerNorm",
-        **{f"encoder_block_{{i}}/attention/{it}": f"{BLOCK}attention.qkv_proj.{it}" for it in ("query", "key", "value")},
+        **{f"encoder_block_{{i}}/attention/{part}": f"{BLOCK}attention.qkv_proj.{part}" for part in PARTS},
         "encoder_block_{i}/attention/output": BLOCK + "attention.o_proj",
         "encoder_block_{i}/attention_norm": BLOCK + "attn_ln",
         "encoder_block_{i}/feed_forward/intermediate": BLOCK + "mlp.up_gate_proj.intermediate",
@@ -94,7 +94,7 @@ GTE = NOMIC_BERT._replace(
     activations=ROBERTA.activations,  # the masked LM has GELU whatever `hidden_act` says
     fixed=FIXED,
     fused=(
-        Fused(r".*\.attention\.qkv_proj", ("query", "key", "value")),
+        Fused(r".*\.attention\.qkv_proj", PARTS),
         Fused(r".*\.mlp\.up_gate_proj", ("intermediate", "gate")),
     ),
     read=_read,
