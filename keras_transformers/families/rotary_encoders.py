@@ -30,7 +30,7 @@ def nomic_bert(
     >>> nomic_bert(30528, num_layers=12, num_heads=12, hidden_dim=768).positions
     'rotary'
     """
-    facts = {
+    facts: dict[str, Any] = {
         "positions": "rotary", "max_wavelength": 1000.0, "gated": True, "activation": "silu",
         "use_bias": False, "norm_bias": True, "dropout": 0.0, "attention_dropout": 0.0,
     }  # fmt: skip
@@ -68,7 +68,7 @@ def gte(
     return bert(*sizes, **(facts | options)).replace(family="gte")
 
 
-def ntk_scaling(base: float, factor: float, head_dim: int) -> dict[str, float]:
+def ntk_scaling(base: float, factor: float, head_dim: int) -> dict[str, Any]:
     """Return the rotary positions of a model that reads texts `factor` times as long as those it was trained with.
 
     The shortest wavelength grows by `factor ** (2 / head_dim)` and the longest by `factor` (formula 6 of

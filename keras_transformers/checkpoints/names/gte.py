@@ -42,9 +42,9 @@ def _scaling(values: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"factor={shown(factor)} of rope_type={kind!r} is not supported; only a number >= 1 is.")
     if kind == "linear":
         return {"factor": factor}
-    head_dim, width, heads = (values.get(key) for key in ("head_dim", "hidden_size", "num_attention_heads"))
-    if head_dim is None:
-        head_dim = 2 if None in (width, heads) else width // heads  # what is missing is refused later
+    head_dim, width, heads = values.get("head_dim"), values.get("hidden_size"), values.get("num_attention_heads")
+    if head_dim is None:  # a size that is missing is refused later
+        head_dim = width // heads if width is not None and heads is not None else 2
     scaled = ntk_scaling(values["rope_theta"], factor, head_dim)
     return {"rope_theta": scaled["max_wavelength"], "factor": scaled["rotary_scaling_factor"]}
 

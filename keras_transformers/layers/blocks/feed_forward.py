@@ -85,8 +85,9 @@ class FeedForward(DenseOwner):
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
         self.expect_width(hidden_states_shape)
-        first = {"use_bias": self.use_bias if self.intermediate_bias is None else self.intermediate_bias}
-        make = partial(built_dense, self, units=self.intermediate_dim, input_shape=hidden_states_shape, **first)
+        use_bias = self.use_bias if self.intermediate_bias is None else self.intermediate_bias
+        sizes: dict[str, Any] = {"units": self.intermediate_dim, "input_shape": hidden_states_shape}
+        make = partial(built_dense, self, **sizes, use_bias=use_bias)
         self.intermediate = make(name="intermediate")
         self.gate: Any = make(name="gate") if self.gated else None
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
