@@ -44,9 +44,9 @@ def gte(
 ) -> TransformerConfig:  # fmt: skip
     """Describe GTE: BERT with rotary positions, and gated layers whose first two projections have no biases.
 
-    The rate between the projections is the other layers' one; the attention weights have none. A released model has
-    the base of the rotary positions that its training on long texts began with, times a factor, and positions divided
-    by a root of the factor: see `ntk_scaling`. Paper: Zhang et al. 2024, https://arxiv.org/abs/2407.19669.
+    `activation_dropout` equals `dropout`, and attention weights have no dropout. Released models that read longer texts
+    than they were trained with have the rotary positions of `ntk_scaling`.
+    Paper: Zhang et al. 2024, https://arxiv.org/abs/2407.19669.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, **options: As for `bert`.
