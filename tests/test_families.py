@@ -11,6 +11,7 @@ def test_bert_base():
         "intermediate_dim": 3072, "max_length": 512, "num_segments": 2, "dropout": 0.1, "attention_dropout": 0.1,
         "activation": "gelu", "epsilon": 1e-12, "norm": "layer", "norm_order": "post", "positions": "learned",
         "num_kv_heads": 12, "head_dim": 64, "gated": False, "use_bias": True, "norm_bias": None,
+        "intermediate_bias": None, "rotary_scaling_factor": 1.0,
         "initializer_range": 0.02, "tie_embeddings": True, "pad_id": 0, "kind": "encoder",
         "output_initializer_range": None,
         "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (), "activation_dropout": 0.0,

@@ -109,8 +109,9 @@ def check_mixer(config: Any) -> None:
         )
     if config.mixer != "attention" and config.block_options:
         raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
-    if config.mixer != "attention" and config.norm_bias is not None:
-        raise ValueError(f"norm_bias needs attention: received it with mixer={config.mixer!r}. Leave it out.")
+    given = [name for name in ("norm_bias", "intermediate_bias") if getattr(config, name) is not None]
+    if config.mixer != "attention" and given:
+        raise ValueError(f"{given} need attention: received them with mixer={config.mixer!r}. Leave them out.")
 
 
 def check_sharing(config: Any) -> None:
@@ -225,7 +226,7 @@ def check_buckets(num_buckets: int, max_distance: int) -> None:
 
 
 def check_blocks(config: Any) -> None:
-    """Check that there are no more block options than blocks, and that they fit the other fields.
+    """Check that there are no more block options than blocks, and that they and a factor fit the other fields.
 
     Args:
         config: A `TransformerConfig`.
@@ -238,6 +239,11 @@ def check_blocks(config: Any) -> None:
         raise ValueError(
             f"block_options must have one entry for each block or fewer, which are repeated: received "
             f"{len(config.block_options)} for {most} blocks."
+        )
+    if "rotary" not in config.position_kinds and config.rotary_scaling_factor != 1:
+        raise ValueError(
+            f"rotary_scaling_factor needs positions='rotary': received {config.rotary_scaling_factor} with positions="
+            f"{config.positions!r}. Leave it out."
         )
     for options in config.block_options:
         if "rotary" not in config.position_kinds and not (options.rotary and options.max_wavelength is None):

@@ -27,7 +27,9 @@ def check_kinds(config: Any) -> None:
     """
     for name in SWITCHES:
         _check(config, name, isinstance(getattr(config, name), bool), "True or False")
-    _check(config, "norm_bias", config.norm_bias is None or isinstance(config.norm_bias, bool), "True, False or None")
+    for name in ("norm_bias", "intermediate_bias"):
+        value = getattr(config, name)
+        _check(config, name, value is None or isinstance(value, bool), "True, False or None")
     for name in ("family", "activation", "pooler_activation"):
         _check(config, name, isinstance(getattr(config, name), str), "a str")
     for name in RANGES:
@@ -36,7 +38,8 @@ def check_kinds(config: Any) -> None:
     scale, segments = config.attention_scale, config.num_segments
     _check(config, "attention_scale", scale is None or is_finite(scale), "a finite number")
     _check(config, "epsilon", _is_at_least(config.epsilon, 0), "a number of 0 or more")
-    _check(config, "max_wavelength", _is_at_least(config.max_wavelength, 1e-9), "a positive number")
+    for name in ("max_wavelength", "rotary_scaling_factor"):
+        _check(config, name, _is_at_least(getattr(config, name), 1e-9), "a positive number")
     _check(config, "num_segments", is_size(segments) or (segments == 0 and segments is not False), "an integer >= 0")
     offset = config.position_offset
     _check(config, "position_offset", is_size(offset) or (offset == 0 and offset is not False), "an integer >= 0")

@@ -79,6 +79,7 @@ class TransformerConfig:
         gated: Whether the feed-forward layers are gated.
         use_bias: Whether the dense layers of blocks have biases.
         norm_bias: Whether layer norms have biases; `use_bias` when None.
+        intermediate_bias: Whether the feed-forward layers before the activation have biases; `use_bias` when None.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
             for `1 / sqrt(inputs)`.
         embedding_initializer_range: The same for token embeddings; `initializer_range` when None.
@@ -89,6 +90,7 @@ class TransformerConfig:
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
+        rotary_scaling_factor: What rotary positions are divided by: `scaling_factor` of `RotaryPositions`.
         pad_id: Token id of padding; 0 when None, except in a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
@@ -154,6 +156,7 @@ class TransformerConfig:
     gated: bool = False
     use_bias: bool = True
     norm_bias: bool | None = None
+    intermediate_bias: bool | None = None
     initializer_range: float | str | None = 0.02
     embedding_initializer_range: float | None = None
     output_initializer_range: float | None = None
@@ -163,6 +166,7 @@ class TransformerConfig:
     scale_embeddings: bool = False
     embedding_norm: bool | None = None
     max_wavelength: float = 10000.0
+    rotary_scaling_factor: float = 1.0
     pad_id: int | None = None
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()

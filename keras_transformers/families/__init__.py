@@ -11,12 +11,12 @@ from keras_transformers.families.encoders import (
     distilbert,
     electra,
     mpnet,
-    nomic_bert,
     roberta,
     xlm_roberta,
 )
 from keras_transformers.families.pre_norm_encoders import eurobert, modernbert
+from keras_transformers.families.rotary_encoders import gte, nomic_bert
 
 __all__ = ["albert", "bart", "bert", "camembert", "convolutional", "deberta_v2", "distilbert", "electra", "eurobert",
-           "gpt1", "gpt2", "llama", "marian", "mbart", "modernbert", "mpnet", "nomic_bert", "recurrent", "roberta",
-           "t5", "transformer", "xlm_roberta"]  # fmt: skip
+           "gpt1", "gpt2", "gte", "llama", "marian", "mbart", "modernbert", "mpnet", "nomic_bert", "recurrent",
+           "roberta", "t5", "transformer", "xlm_roberta"]  # fmt: skip

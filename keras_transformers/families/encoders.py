@@ -221,35 +221,6 @@ def albert(
     return _bert("albert", sizes, facts | options)
 
 
-def nomic_bert(
-    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
-    max_length: int = 2048, **options: Any,
-) -> TransformerConfig:  # fmt: skip
-    """Describe NomicBERT: BERT with rotary positions, gated layers, and biases in the norms alone.
-
-    The base of the rotary positions, and 2,048 tokens, are those that the released models were trained with.
-    Paper: Nussbaum et al. 2024, https://arxiv.org/abs/2402.01613.
-
-    Args:
-        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, **options: As for `bert`.
-        max_length: Longest sequence, in tokens.
-
-    Returns:
-        A `TransformerConfig`.
-
-    Example:
-
-    >>> nomic_bert(30528, num_layers=12, num_heads=12, hidden_dim=768).positions
-    'rotary'
-    """
-    facts = {
-        "num_segments": 2, "epsilon": 1e-12, "positions": "rotary", "max_wavelength": 1000.0, "gated": True,
-        "activation": "silu", "use_bias": False, "norm_bias": True, "dropout": 0.0, "attention_dropout": 0.0,
-    }  # fmt: skip
-    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return _bert("nomic_bert", sizes, facts | options)
-
-
 def deberta_v2(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 512, **options: Any,

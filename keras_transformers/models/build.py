@@ -39,7 +39,8 @@ OPTIONAL_OUTPUTS["encoder_decoder"] = (
 # Fields of the configuration that are also options of a block, or of a layer inside it.
 BLOCK_OPTIONS = (
     "num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
-    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "norm_bias", "initializer_range",
+    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "norm_bias", "intermediate_bias",
+    "initializer_range",
 )  # fmt: skip
 Layers = Mapping[str, keras.layers.Layer]
 
@@ -132,8 +133,9 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
     """Return the layers that compute positions for the blocks; blocks with the same options share one."""
     name = f"{prefix}positions"
     if "rotary" in config.position_kinds:
+        factor = config.rotary_scaling_factor
         return [
-            RotaryPositions(config.head_dim, base, dtype="float32", name=prefix + rotary_name)
+            RotaryPositions(config.head_dim, base, factor, dtype="float32", name=prefix + rotary_name)
             for base, rotary_name in rotary_names(config, side).items()
         ]
     if "relative" in config.position_kinds:

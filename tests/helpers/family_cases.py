@@ -153,6 +153,18 @@ CASES = {
         },
         published={136_731_648: sized(30528, 12, 12, 768)},
     ),
+    "gte": Case(
+        families.gte,
+        variants={
+            "scaled": {"rotary_scaling_factor": 1.5, "max_wavelength": 50.0, "num_segments": 2, "dropout": 0.2},
+            "no-segments": {"num_segments": 0, "head_dim": 6, "intermediate_dim": 40, "classifier_dropout": 0.2},
+        },
+        published={
+            136_776_192: sized(30528, 12, 12, 768, num_segments=0),
+            305_368_320: sized(250_048, 12, 12, 768),
+            434_139_136: sized(30528, 24, 16, 1024, num_segments=2),
+        },
+    ),
     "deberta-v2": Case(
         families.deberta_v2,
         own={"position_buckets": 6},

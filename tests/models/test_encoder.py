@@ -21,6 +21,7 @@ CONFIGS = pairwise(
     gated=[False, True],
     use_bias=[True, False],
     norm_bias=[None, True],
+    intermediate_bias=[None, False],
     num_segments=[2, 0],
     dtype=["float32", "mixed_bfloat16"],
 )

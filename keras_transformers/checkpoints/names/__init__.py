@@ -13,6 +13,7 @@ from keras_transformers.checkpoints.names.distilbert import DISTILBERT
 from keras_transformers.checkpoints.names.electra import ELECTRA
 from keras_transformers.checkpoints.names.eurobert import EUROBERT
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
+from keras_transformers.checkpoints.names.gte import GTE
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
 from keras_transformers.checkpoints.names.modernbert import MODERNBERT
@@ -28,10 +29,11 @@ from keras_transformers.utils.untrusted import shown
 
 ENCODERS = (
     BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
-    DEBERTA_V2,
+    GTE, DEBERTA_V2,
 )  # fmt: skip
 TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
+REMOTE = {names.remote_type: names.model_type for names in TABLES if names.remote_type}
 
 
 def family_names(family: Any, source: Any) -> Names:

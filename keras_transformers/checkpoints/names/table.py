@@ -132,6 +132,8 @@ class Names(NamedTuple):
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
         lent: Tensors that a file may leave out, and the name of the tensor that stands for each.
         older: Tensors under their names of today, and the name of each in older files.
+        remote_type: `model_type` of files that came with code of their own, before the family was in `transformers`;
+            with a dot, it is their `prefix`.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Converts the options of config.json to those that `fields` names.
@@ -159,6 +161,7 @@ class Names(NamedTuple):
     logits_bias: str | None = None
     lent: dict[str, str] = {}  # noqa: RUF012
     older: dict[str, str] = {}  # noqa: RUF012
+    remote_type: str = ""
     reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
     variants: dict[str, Names] = {}  # noqa: RUF012
     read: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -203,6 +206,7 @@ def modern_name(name: str, names: Names) -> str:
     """
     stem, _, leaf = name.rpartition(".")
     name = f"{stem}.{LEGACY_LEAVES[leaf]}" if leaf in LEGACY_LEAVES else name
+    name = name.removeprefix(f"{names.remote_type}.")  # of no remote code: no name begins with a dot
     return (
         name if name.startswith((names.prefix, *names.optional)) or name == names.logits_bias else names.prefix + name
     )

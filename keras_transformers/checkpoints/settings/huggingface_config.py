@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from keras_transformers.checkpoints.names import FAMILIES, Names, family_names, names_of
+from keras_transformers.checkpoints.names import FAMILIES, REMOTE, Names, family_names, names_of
 from keras_transformers.checkpoints.settings.label_names import read_labels
 from keras_transformers.checkpoints.settings.special_ids import possible_ids
 from keras_transformers.config.transformer_config import TransformerConfig
@@ -25,6 +25,7 @@ FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
     "dropout",
+    "activation_dropout",
     "pooler_dropout",
     "classifier_dropout",
 )  # fields for training only, which a format may lose: trained weights do not need them
@@ -61,7 +62,7 @@ def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple
     """
     values = _flatten(values, path) | _read_generation(path.with_name("generation_config.json"), values)
     family = _of_type(values, path, "model_type", str, "")
-    names = family_names(family, path) if family else _without_family(values, path)
+    names = family_names(REMOTE.get(family, family), path) if family else _without_family(values, path)
     try:
         values = _read_values(values, names, path)
         return _read_model(values, names, path, warn), _read_extra(values, names, path)

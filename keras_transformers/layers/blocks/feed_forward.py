@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import keras
@@ -34,6 +35,7 @@ class FeedForward(DenseOwner):
             approximation.
         gated: Whether a second projection gates the first.
         use_bias: Whether the dense layers have biases.
+        intermediate_bias: Whether those before the activation have biases; `use_bias` when None.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
             for `1 / sqrt(inputs)`.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
@@ -62,6 +64,7 @@ class FeedForward(DenseOwner):
         activation: Any = "relu",
         gated: bool = False,
         use_bias: bool = True,
+        intermediate_bias: bool | None = None,
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         dropout: float = 0.0,
@@ -74,7 +77,7 @@ class FeedForward(DenseOwner):
         self.intermediate_dim = intermediate_dim
         self.activation = find_activation(activation)
         self.gated = gated
-        self.use_bias = use_bias
+        self.use_bias, self.intermediate_bias = use_bias, intermediate_bias
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
         self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
@@ -82,8 +85,11 @@ class FeedForward(DenseOwner):
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
         self.expect_width(hidden_states_shape)
-        self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)
-        self.gate: Any = built_dense(self, "gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
+        use_bias = self.use_bias if self.intermediate_bias is None else self.intermediate_bias
+        sizes: dict[str, Any] = {"units": self.intermediate_dim, "input_shape": hidden_states_shape}
+        make = partial(built_dense, self, **sizes, use_bias=use_bias)
+        self.intermediate = make(name="intermediate")
+        self.gate: Any = make(name="gate") if self.gated else None
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 

@@ -24,6 +24,8 @@ class RotaryPositions(Positional):
     Args:
         head_dim: Width of a head, H; even.
         max_wavelength: Base of the geometric series of wavelengths (`rope_theta`).
+        scaling_factor: What positions are divided by, so that longer texts have the angles of shorter ones; 1 divides
+            by nothing. Paper: Chen et al. 2023, https://arxiv.org/abs/2306.15595.
 
     Call arguments:
         positions: Integer (1|B, T).
@@ -41,19 +43,20 @@ class RotaryPositions(Positional):
     (1, 3, 4)
     """
 
-    def __init__(self, head_dim: int, max_wavelength: float = 10000.0, **kwargs: Any):
+    def __init__(self, head_dim: int, max_wavelength: float = 10000.0, scaling_factor: float = 1.0, **kwargs: Any):
         super().__init__(**kwargs)
         check_sizes(head_dim=head_dim)
         if head_dim % 2:
             raise ValueError(f"rotary positions pair the units of a head: head_dim must be even, received {head_dim}.")
         self.head_dim = head_dim
-        self.max_wavelength = max_wavelength
+        self.max_wavelength, self.scaling_factor = max_wavelength, scaling_factor
 
     def call(self, positions):
         # Rounded after each step, as in Llama's release code: without, the angle at position 8,000 differs by 5e-4.
         # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
         frequencies = 1 / np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
+        frequencies = frequencies / np.float32(self.scaling_factor)  # (H / 2,)
         angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (1|B, T, H / 2)
         return ops.cos(angles), ops.sin(angles)
 

@@ -59,6 +59,9 @@ def test_a_weight_without_a_place():
         ("gpt2", "h.0.ln_1.weight", "transformer.h.0.ln_1.weight"),
         ("gpt2", "lm_head.weight", "lm_head.weight"),
         ("bart", "final_logits_bias", "final_logits_bias"),
+        ("gte", "new.pooler.dense.weight", "gte.pooler.dense.weight"),
+        ("gte", "encoder.layer.0.attn_ln.weight", "gte.encoder.layer.0.attn_ln.weight"),
+        ("gte", "lm_head.norm.weight", "lm_head.norm.weight"),
     ],
 )
 def test_names_of_older_files(family, old, new):

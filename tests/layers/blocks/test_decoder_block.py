@@ -45,6 +45,7 @@ CASES = pairwise(
     norm_order=["pre", "post"],
     use_bias=[True, False],
     norm_bias=[None, True, False],
+    intermediate_bias=[None, False],
     return_scores=[False, True],
     return_cache=[True, False],
 )

@@ -34,6 +34,7 @@ CASES = pairwise(
     norm_order=["post", "pre"],
     use_bias=[True, False],
     norm_bias=[None, True, False],
+    intermediate_bias=[None, False],
     return_scores=[False, True],
 )
 CASES.append({"positions": None, "norm_order": "pre", "attention_norm": False})

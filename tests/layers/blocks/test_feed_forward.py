@@ -14,6 +14,7 @@ CASES = pairwise(
     activation=["relu", "gelu", "gelu_tanh", "silu"],
     gated=[False, True],
     use_bias=[True, False],
+    intermediate_bias=[None, True, False],
     initializer_range=[0.02, None, "fan_in"],
 )
 

@@ -12,7 +12,7 @@ B, N, T, H = 2, 3, 5, 8
 POSITIONS = np.array([[0, 1, 2, 3, 4], [7, 3, 9, 500, 2]])
 
 
-@pytest.mark.parametrize("options", [{}, {"max_wavelength": 500000.0}])
+@pytest.mark.parametrize("options", [{}, {"max_wavelength": 500000.0, "scaling_factor": 8.0}])
 def test_layer(options, tmp_path):
     check_layer(RotaryPositions, {"head_dim": H, **options}, {"positions": POSITIONS}, tmp_path)
 
@@ -37,12 +37,15 @@ def test_an_odd_head_is_refused():
 
 
 @pytest.mark.parity
-def test_parity_with_llama():
+@pytest.mark.parametrize("factor", [1.0, 8.0])
+def test_parity_with_llama(factor):
     import torch
     from transformers.models.llama.modeling_llama import LlamaConfig, LlamaRotaryEmbedding, apply_rotary_pos_emb
 
     queries = normal(B, N, T, H)
     config = LlamaConfig(hidden_size=N * H, num_attention_heads=N, head_dim=H)
+    config.rope_parameters = {"rope_type": "linear", "factor": factor, "rope_theta": 10000.0}
     cosines, sines = LlamaRotaryEmbedding(config)(torch.tensor(queries), torch.tensor(POSITIONS))
     expected, _ = apply_rotary_pos_emb(torch.tensor(queries), torch.tensor(queries), cosines, sines)
-    np.testing.assert_allclose(to_numpy(rotate(queries, RotaryPositions(H)(POSITIONS))), expected.numpy(), atol=5e-5)
+    turned = rotate(queries, RotaryPositions(H, scaling_factor=factor)(POSITIONS))
+    np.testing.assert_allclose(to_numpy(turned), expected.numpy(), atol=5e-5)
