@@ -73,6 +73,7 @@ def test_each_family_both_ways(tmp_path, family):
     assert again.max_length == task.max_length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("include_prompt", [True, False])
 def test_each_way_of_pooling_with_a_default_prompt(tmp_path, include_prompt):
     for number, pooling in enumerate([*POOLINGS, ["max", "mean", "first"], ["first", "max", "mean"]]):
