@@ -74,9 +74,9 @@ def quantize(vectors: np.ndarray, precision: str, ranges: np.ndarray | None = No
 
     Example:
 
-    >>> vectors = np.array([[0.5, -1.0], [0.0, 2.0]])
+    >>> vectors = np.array([[0.0, 255.0], [255.0, -255.0]])
     >>> quantize(vectors, "uint8").tolist(), quantize(vectors, "ubinary").tolist()
-    ([[255, 0], [0, 255]], [[128], [64]])
+    ([[0, 255], [255, 0]], [[64], [128]])
     """
     check_precision(precision, ranges)
     vectors = _floats("vectors", vectors)
