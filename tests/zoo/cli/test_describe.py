@@ -11,6 +11,7 @@ from command_line import fail, run
 import zoo
 from keras_transformers.analysis.cost import model_flops
 from keras_transformers.analysis.cost.model_flops import flops_per_token
+from keras_transformers.config.choices import position_kinds
 
 
 def described(*arguments: str) -> str:
@@ -37,11 +38,14 @@ def assert_two_flops_for_each_weight(entry, flops):
     """Assert it of each weight that a token meets; attention's FLOPs are few at 16 tokens, an embedding has none."""
     config, met = entry.config, entry.parameters
     if config.kind == "encoder":  # the pooler is for one token, the embeddings are looked up
-        looked_up = config.vocabulary_size + config.max_length + config.num_segments
+        positions = position_kinds(config.positions)
+        looked_up = config.vocabulary_size + config.num_segments + config.max_length * ("learned" in positions)
         met -= looked_up * (config.embedding_dim or config.hidden_dim) + config.hidden_dim * (config.hidden_dim + 1)
         met *= config.num_layers // (
             config.num_block_groups or config.num_layers
         )  # a shared block is met by each layer
+        if "disentangled" in positions:  # 16 tokens have 31 distances, whose vectors are projected twice in each layer
+            met += 4 * config.num_layers * config.hidden_dim**2
     assert 0.9 * met < flops / 2 < 1.25 * met
 
 
