@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.heads.pooling import mean_of_tokens, pooler
+from keras_transformers.heads.pooling import of_pooled
 from keras_transformers.heads.transform import token_states
 from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.layers.core.dropout import Dropout
@@ -78,9 +80,8 @@ def text_classification_head(
     >>> text_classification_head(config, keras.Input((None, 16)), keras.Input((None,)), num_classes=3).shape
     (None, 3)
     """
-    pooled = pooler(config, hidden_states, dtype, padding_mask)  # (B, D), or (B, T, D)
-    logits = classification_head(config, pooled, num_classes, dtype)  # (B, C), or (B, T, C)
-    return mean_of_tokens(logits, padding_mask) if config.classifier_pooling == "late" else logits
+    head = partial(classification_head, config, num_classes=num_classes, dtype=dtype)
+    return of_pooled(config, hidden_states, padding_mask, head, dtype)
 
 
 def token_classification_head(

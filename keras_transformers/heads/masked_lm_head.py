@@ -44,5 +44,9 @@ def masked_lm_head(
     gathered = GatherTokens(dtype=dtype)(hidden_states, positions=mask_positions)  # (B, M, D)
     if config.head_transform == "none":
         return language_model_head(config, embedding, gathered, dtype)
-    normed = transform(config, gathered, "masked_lm_dense", norm_name="masked_lm_norm", dtype=dtype)  # (B, M, D)
+    activation = config.pooler_activation if config.head_transform == "all" else config.activation
+    normed = transform(
+        config, gathered, "masked_lm_dense", config.embedding_dim or config.hidden_dim, activation,
+        norm_name="masked_lm_norm", dtype=dtype,
+    )  # (B, M, D), or the width of the embeddings  # fmt: skip
     return OutputBias(dtype=dtype, name="masked_lm_bias")(embedding(normed, reverse=True))

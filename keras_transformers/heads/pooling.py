@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.heads.transform import transform
+from keras_transformers.heads.transform import pooler_transform
 from keras_transformers.layers import Dropout
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -38,8 +40,7 @@ def pooler(
     pooled = _read(config, hidden_states, padding_mask)  # (B, D), or (B, T, D)
     if config.pooler_dropout:
         pooled = Dropout(config.pooler_dropout, dtype=dtype, name="pooler_dropout")(pooled)
-    norm_name = "pooler_norm" if config.head_transform == "all" else None
-    return transform(config, pooled, "pooler", norm_name=norm_name, dtype=dtype)  # (B, D), or (B, T, D)
+    return pooler_transform(config, pooled, dtype)  # (B, D), or (B, T, D)
 
 
 def _read(config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor | None) -> Tensor:
@@ -50,6 +51,34 @@ def _read(config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor
     if padding_mask is None:
         raise ValueError('classifier_pooling="mean" needs to know which tokens are padding: give padding_mask.')
     return mean_of_tokens(hidden_states, padding_mask)  # (B, D)
+
+
+def of_pooled(
+    config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor, head: Callable[[Tensor], Tensor],
+    dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Apply the pooler and a head; if the classifier reads each token, return the mean of what the head gives.
+
+    Args:
+        config: Sizes and options; `classifier_pooling` says what is read.
+        hidden_states: (B, T, D).
+        padding_mask: (B, T), 0 for padding.
+        head: From (..., D) to (..., C).
+        dtype: Name of a Keras dtype policy.
+
+    Returns:
+        (B, C).
+
+    Example:
+
+    >>> import keras
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16, classifier_pooling="late")
+    >>> of_pooled(config, keras.Input((None, 16)), keras.Input((None,)), keras.layers.Dense(3)).shape
+    (None, 3)
+    """
+    found = head(pooler(config, hidden_states, dtype, padding_mask))  # (B, C), or (B, T, C)
+    return mean_of_tokens(found, padding_mask) if config.classifier_pooling == "late" else found
 
 
 def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.layers.core.dense import Dense, dense_initializer, find_activation
+from keras_transformers.heads.transform import transform
+from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -30,7 +31,9 @@ def replaced_token_head(config: TransformerConfig, hidden_states: Tensor, dtype:
     >>> replaced_token_head(config, keras.Input((None, 16))).shape
     (None, None)
     """
-    options = {"kernel_initializer": dense_initializer(config.initializer_range), "dtype": dtype}
-    activation = find_activation(config.activation)
-    dense = Dense(config.hidden_dim, activation=activation, name="replaced_token_dense", **options)
-    return ops.squeeze(Dense(1, name="replaced_token", **options)(dense(hidden_states)), -1)
+    states = transform(
+        config, hidden_states, "replaced_token_dense", config.hidden_dim, config.activation, dtype=dtype
+    )  # (B, T, D)
+    initializer = dense_initializer(config.initializer_range)
+    logits = Dense(1, kernel_initializer=initializer, dtype=dtype, name="replaced_token")(states)  # (B, T, 1)
+    return ops.squeeze(logits, -1)

@@ -11,8 +11,8 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def transform(
-    config: TransformerConfig, hidden_states: Tensor, name: str, *, norm_name: str | None = None,
-    dtype: str | None = None,
+    config: TransformerConfig, hidden_states: Tensor, name: str, units: int, activation: str, *,
+    norm_name: str | None = None, dtype: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Apply a dense layer, an activation and perhaps a norm.
 
@@ -21,35 +21,49 @@ def transform(
     Args:
         config: Sizes and options.
         hidden_states: (..., D).
-        name: Of the dense layer, `"masked_lm_dense"` or `"pooler"`.
+        name: Of the dense layer, such as `"pooler"`.
+        units: Outputs of the dense layer, U.
+        activation: Its Keras activation.
         norm_name: Of the norm; None if there is none.
         dtype: Name of a Keras dtype policy.
 
     Returns:
-        (..., D), or the embedding width in place of D for the masked LM.
+        (..., U).
 
     Example:
 
     >>> from keras_transformers.families import bert
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
-    >>> transform(config, keras.Input((None, 16)), "masked_lm_dense", norm_name="masked_lm_norm").shape
-    (None, None, 16)
+    >>> transform(config, keras.Input((None, 16)), "masked_lm_dense", 8, "gelu", norm_name="masked_lm_norm").shape
+    (None, None, 8)
     """
-    is_pooler = name == "pooler"
-    activation = config.pooler_activation if is_pooler or config.head_transform == "all" else config.activation
     dense = Dense(
-        config.hidden_dim if is_pooler else config.embedding_dim or config.hidden_dim,
+        units,
         activation=find_activation(activation),
         use_bias=config.head_bias,
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name=name,
     )
-    hidden_states = dense(hidden_states)  # (..., D)
+    hidden_states = dense(hidden_states)  # (..., U)
     if norm_name is None:
         return hidden_states
     dtype = dtype or keras.config.dtype_policy().name
-    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.has_norm_bias)(hidden_states)  # (..., D)
+    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.has_norm_bias)(hidden_states)  # (..., U)
+
+
+def pooler_transform(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
+    """Apply the layers of the pooler (..., D), with a norm if all heads begin with the same layers.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> pooler_transform(bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16), keras.Input((16,))).shape
+    (None, 16)
+    """
+    norm_name = "pooler_norm" if config.head_transform == "all" else None
+    units, activation = config.hidden_dim, config.pooler_activation
+    return transform(config, hidden_states, "pooler", units, activation, norm_name=norm_name, dtype=dtype)
 
 
 def token_states(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
@@ -72,4 +86,4 @@ def token_states(config: TransformerConfig, hidden_states: Tensor, dtype: str | 
     """
     if config.head_transform != "all":
         return hidden_states
-    return transform(config, hidden_states, "pooler", norm_name="pooler_norm", dtype=dtype)  # (B, T, D)
+    return pooler_transform(config, hidden_states, dtype)  # (B, T, D)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import keras
 
 from keras_transformers.data.objectives.sentence_pairs import Pretraining, SentencePairs
 from keras_transformers.data.sources.documents import Documents, read_documents
-from keras_transformers.heads import mean_of_tokens, next_sentence_head, pooler
+from keras_transformers.heads import next_sentence_head, of_pooled
 from keras_transformers.tasks.masked_lm import HEAD, gap_fills, masked_model
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.training.losses import target_losses
@@ -56,11 +57,9 @@ def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
     ['masked_lm_logits_accuracy', 'masked_lm_logits_perplexity']
     """
     backbone, inputs, logits = masked_model(setup)
-    mask = backbone.input["padding_mask"]  # (B, T)
-    pooled = pooler(setup.config, backbone.output["hidden_states"], setup.dtype, mask)  # (B, D), or (B, T, D)
-    next_sentence = next_sentence_head(setup.config, pooled, setup.dtype)  # (B, 2), or (B, T, 2)
-    if setup.config.classifier_pooling == "late":
-        next_sentence = mean_of_tokens(next_sentence, mask)  # (B, 2)
+    states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
+    head = partial(next_sentence_head, setup.config, dtype=setup.dtype)
+    next_sentence = of_pooled(setup.config, states, mask, head, setup.dtype)  # (B, 2)
     outputs = {MASKED_LM: logits, NEXT_SENTENCE: next_sentence, **setup.optional_outputs(backbone)}
     model = keras.Model(inputs, outputs, name="pretraining_model")
     return Parts(

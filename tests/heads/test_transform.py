@@ -29,12 +29,18 @@ def after_transform(x, kernel, gamma, beta, epsilon):
 
 def test_a_dense_layer_an_activation_and_a_norm():
     config, inputs = small_config(**ALL), keras.Input((None, 16))
-    model = randomize(keras.Model(inputs, transform(config, inputs, "pooler", norm_name="pooler_norm")))
+    layers = {
+        "name": "pooler",
+        "units": config.hidden_dim,
+        "activation": config.pooler_activation,
+        "norm_name": "pooler_norm",
+    }
+    model = randomize(keras.Model(inputs, transform(config, inputs, **layers)))
     x = normal(2, 3, 16)
     expected = after_transform(x, *map(to_numpy, model.weights), config.epsilon)
     np.testing.assert_allclose(to_numpy(model(x)), expected, atol=1e-4)
     assert names(model) == ["pooler/kernel", "pooler_norm/gamma", "pooler_norm/beta"]
-    bare = keras.Model(inputs, transform(config.replace(use_bias=False), inputs, "pooler", norm_name="pooler_norm"))
+    bare = keras.Model(inputs, transform(config.replace(use_bias=False), inputs, **layers))
     assert names(bare) == ["pooler/kernel", "pooler_norm/gamma"]
 
 
