@@ -93,7 +93,7 @@ class Entry:
 
     @property
     def family(self) -> str:
-        """The name of its architecture, such as `"bert"`."""
+        """Return the name of its architecture, such as `"bert"`."""
         return self.sizes[0].family
 
     @property

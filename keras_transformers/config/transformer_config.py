@@ -222,7 +222,7 @@ class TransformerConfig:
 
     @property
     def has_norm_bias(self) -> bool:
-        """Whether layer norms have biases."""
+        """Return whether layer norms have biases."""
         return self.use_bias if self.norm_bias is None else self.norm_bias
 
     @property

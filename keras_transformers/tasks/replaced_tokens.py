@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformers.data.objectives.token_replacement import ReplacedTokens
@@ -19,7 +18,7 @@ from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.tokens.word_answers import cut_out
+from keras_transformers.tasks.tokens.word_answers import cut_out, longest_row, records, true_places
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 
@@ -95,8 +94,7 @@ def _signature(model: keras.Model) -> Signature:
     def compute(encoded: Tensors) -> Tensors:
         logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T)
         of_text = encoded["sequence_ids"] >= 0  # (B, T), False for special tokens and padding
-        counts = ops.sum(ops.cast(of_text, "int32"), axis=1, keepdims=True)  # (B, 1)
-        real = ops.arange(ops.shape(of_text)[1], dtype="int32") < counts  # (B, T)
+        real = true_places(of_text)  # (B, T)
         scores = ops.sigmoid(ops.cast(logits, "float32"))  # (B, T)
 
         columns = (encoded["offsets"][..., 0], encoded["offsets"][..., 1], scores)
@@ -104,7 +102,7 @@ def _signature(model: keras.Model) -> Signature:
         found = {
             name: ops.where(real, take_at(column, order), 0) for name, column in zip(COLUMNS, columns, strict=True)
         }
-        return {**found, "most": ops.max(counts, initial=1), "truncated": encoded["truncated"]}
+        return {**found, "most": longest_row(real), "truncated": encoded["truncated"]}
 
     def write(found: Tensors, texts: Any) -> Tensors:
         tokens = {f"token_{name}": found[name][:, : found["most"]] for name in COLUMNS}
@@ -115,9 +113,5 @@ def _signature(model: keras.Model) -> Signature:
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
-    columns = {"text": row["token"], **{name: row[f"token_{name}"] for name in COLUMNS}}
-    tokens = [
-        dict(zip(columns, values, strict=True))
-        for values in zip(*map(np.ndarray.tolist, columns.values()), strict=True)
-    ]
+    tokens = records(row, text="token", **{name: f"token_{name}" for name in COLUMNS})
     return {"tokens": [token for token in tokens if token["text"]]}

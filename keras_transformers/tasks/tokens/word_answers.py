@@ -45,7 +45,7 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
     last = (word_ids >= 0) & (word_ids != padded[:, 2:])
     begin, end = true_first(first), true_first(last)  # (B, T) each
     return {
-        "real": _places(first),
+        "real": true_places(first),
         "label": take_at(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin),
         "start": take_at(offsets[..., 0], begin),
         "end": take_at(offsets[..., 1], end),
@@ -69,7 +69,7 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
     first, last = true_first(starts), true_first(ends)  # (B, T) each
     kinds = ops.take(ops.convert_to_tensor(labels.kinds), classes)  # (B, T), -1 outside of entities
     return {
-        "real": _places(starts),
+        "real": true_places(starts),
         "kind": take_at(kinds, first),
         "start": take_at(words["start"], first),
         "end": take_at(words["end"], last),
@@ -77,7 +77,7 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
     }
 
 
-def _places(flags: Tensor) -> Tensor:
+def true_places(flags: Tensor) -> Tensor:
     """Return a mask (B, T) with as many leading True as a row of `flags` (B, T) has True."""
     counts = ops.sum(ops.cast(flags, "int32"), axis=1, keepdims=True)  # (B, 1)
     return ops.arange(ops.shape(flags)[1], dtype="int32") < counts
@@ -108,11 +108,11 @@ def number_tokens(logits: Tensor, encoded: Mapping[str, Any], labels: TokenLabel
     """
     words = label_words(logits, encoded["word_ids"], encoded["offsets"])
     found = {f"token_{name}": column for name, column in _padded(words, "label").items()}
-    found["num_tokens"] = _most(words["real"])
+    found["num_tokens"] = longest_row(words["real"])
     if labels.scheme is None:
         return found
     entities = find_entities(words, labels)
-    return {**found, **_padded(entities, "kind"), "num_entities": _most(entities["real"])}
+    return {**found, **_padded(entities, "kind"), "num_entities": longest_row(entities["real"])}
 
 
 def _padded(found: Tensors, label: str) -> Tensors:
@@ -120,7 +120,8 @@ def _padded(found: Tensors, label: str) -> Tensors:
     return {**columns, "label": ops.where(found["real"], found[label], -1)}
 
 
-def _most(real: Tensor) -> Tensor:
+def longest_row(real: Tensor) -> Tensor:
+    """Return the most True values that a row of a mask (B, T) has, at least 1."""
     return ops.max(ops.sum(ops.cast(real, "int32"), axis=1), initial=1)
 
 
@@ -180,14 +181,15 @@ def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
 
 def describe_tokens(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `predict` returns for a text, from a row of `answer_tokens`."""
-    tokens = _records(row, label="token_label", start="token_start", end="token_end", text="token", score="token_score")
+    tokens = records(row, label="token_label", start="token_start", end="token_end", text="token", score="token_score")
     tokens = [token for token in tokens if token["label"]]
     if "entity" not in row:
         return {"tokens": tokens}
-    entities = _records(row, label="label", start="start", end="end", text="entity", score="score")
+    entities = records(row, label="label", start="start", end="end", text="entity", score="score")
     return {"entities": [entity for entity in entities if entity["label"]], "tokens": tokens}
 
 
-def _records(row: Mapping[str, Any], **names: str) -> list[dict[str, Any]]:
+def records(row: Mapping[str, Any], **names: str) -> list[dict[str, Any]]:
+    """Return a dict for each place of the columns of a row, by the names that they get."""
     columns = [row[name].tolist() for name in names.values()]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]

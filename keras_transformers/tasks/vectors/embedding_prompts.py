@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,12 +99,12 @@ class Prompts:
 
     @property
     def query(self) -> str:
-        """The prompt of queries; the default one if there is none for them."""
+        """Return the prompt of queries; the default one if there is none for them."""
         return self._of(QUERY)
 
     @property
     def document(self) -> str:
-        """The prompt of documents; the default one if there is none for them."""
+        """Return the prompt of documents; the default one if there is none for them."""
         return self._of(DOCUMENT)
 
     def has(self, names: Sequence[str]) -> bool:
@@ -117,7 +118,7 @@ class Prompts:
 
     @property
     def saved(self) -> dict[str, Any]:
-        """The options that stand for them, as `save` stores them."""
+        """Return the options of the task that hold them, as `save` stores them."""
         return {"prompts": {**self.texts}, "default_prompt": self.default, "include_prompt": self.are_pooled}
 
 
@@ -151,9 +152,9 @@ class PromptReader:
         counts = (ops.sum(mask, axis=1) - self._ending) * are_given(prompts)  # (B,)
         return {**encoded, "prompt_length": counts}
 
-    @property
+    @cached_property
     def _ending(self) -> int:
-        """The special tokens behind a text that are no part of a prompt: 1 or 0, as in sentence-transformers."""
+        """Return how many special tokens end a text, and are no part of a prompt: 1 or 0."""
         empty, full = self.tokenizer.encode(["", "a"])
         return int(bool(empty.ids) and empty.ids[-1] == full.ids[-1])
 

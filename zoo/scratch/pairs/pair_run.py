@@ -203,7 +203,7 @@ class PairRun(TextRun):
 
     @cached_property
     def lowercases(self) -> bool:
-        """Whether the tokenizer lower-cases texts: translations then have no capitals, nor do their references."""
+        """Return whether the tokenizer lower-cases texts: references then have no capitals, as translations."""
         targets = self.choice.train.targets[:SAMPLE]
         decoded = [self.tokenizer.decode(row.ids) for row in self.tokenizer.encode(targets)]
         return any(map(_has_capitals, targets)) and not any(map(_has_capitals, decoded))
