@@ -110,15 +110,6 @@ def classification(
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
     served = _served(model)
-
-    def objective() -> Objective:
-        objective = Classification(len(classes.names), classes.problem, config.fill_id)
-        return WithNextToken(objective, "logits", LANGUAGE_MODEL) if lm_weight else objective
-
-    def make_losses() -> dict[str, keras.losses.Loss]:
-        label_loss = {"logits": LOSSES[classes.problem]()}
-        return label_loss | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if lm_weight else {})
-
     answer, write = partial(_answer, classes), partial(name_labels, classes)
     signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
     signatures |= zero_shot_signatures(served, classes, template)
@@ -126,8 +117,8 @@ def classification(
         model,
         setup.tokenizer,
         source=text_source(setup, classes.to_numbers),
-        objective=objective,
-        losses=make_losses,
+        objective=lambda: _objective(classes, config.fill_id, bool(lm_weight)),
+        losses=lambda: _losses(classes, bool(lm_weight)),
         metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [target_metrics.Perplexity()]} if lm_weight else {}),
         answers=OnePass(setup, served, signatures, describe_labels(classes)),
         class_weights=classes.class_weights,
@@ -142,6 +133,16 @@ def classification(
             "zero_shot": zero_shot_method(setup, served, classes, template),
         },
     )  # fmt: skip
+
+
+def _objective(classes: Labels, fill_id: int, has_language_model: bool) -> Objective:
+    objective = Classification(len(classes.names), classes.problem, fill_id)
+    return WithNextToken(objective, "logits", LANGUAGE_MODEL) if has_language_model else objective
+
+
+def _losses(classes: Labels, has_language_model: bool) -> dict[str, keras.losses.Loss]:
+    label_loss = {"logits": LOSSES[classes.problem]()}
+    return label_loss | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if has_language_model else {})
 
 
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:

@@ -66,16 +66,20 @@ def write_sentence_transformer(
     for number, (path, options) in enumerate(zip(paths[2:], dense, strict=False)):
         files[f"{path}/config.json"] = _dense(width, options)
         width = options["units"]
-        own = f"{OF_VECTORS}{number}."
-        Path(folder, path).mkdir()
-        stored = {name.removeprefix(own): tensor for name, tensor in tensors.items() if name.startswith(own)}
-        write_tensors(Path(folder, path, SAFE), stored)
+        _write_dense(Path(folder, path), f"{OF_VECTORS}{number}.", tensors)
     for name, values in files.items():
         file = Path(folder, name)
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     if normalize:
         Path(folder, paths[-1]).mkdir()  # empty, as sentence-transformers writes it
+
+
+def _write_dense(folder: Path, prefix: str, tensors: Mapping[str, Tensor]) -> None:
+    """Write the tensors of one dense layer, whose names begin with a prefix."""
+    folder.mkdir()
+    stored = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    write_tensors(folder / SAFE, stored)
 
 
 def _pooling(hidden_dim: int, ways: list[str], include_prompt: bool) -> dict[str, Any]:
