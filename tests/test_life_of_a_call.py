@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import threading
@@ -24,15 +25,23 @@ def steps(title: str) -> list[tuple[str, str]]:
     return re.findall(r"^\d+\. `([\w./]+\.py)` `(\w+)`: ", section, re.MULTILINE)
 
 
+@functools.cache  # a call enters millions of functions, most of them TensorFlow's
+def own_file(filename: str) -> str | None:
+    """Return the path inside our packages, or None for another file."""
+    path = Path(filename)
+    if PACKAGE.parent not in path.parents:
+        return None
+    root = PACKAGE if PACKAGE in path.parents else PACKAGE.parent
+    return path.relative_to(root).as_posix()
+
+
 def trace(call: Callable) -> list[tuple[str, str]]:
     """Return the files and functions of ours that a call enters, each once, in order."""
     entered: dict[tuple[str, str], None] = {}
 
     def note(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and PACKAGE.parent in path.parents:
-            root = PACKAGE if PACKAGE in path.parents else PACKAGE.parent
-            entered.setdefault((path.relative_to(root).as_posix(), frame.f_code.co_name))
+        if event == "call" and (file := own_file(frame.f_code.co_filename)):
+            entered.setdefault((file, frame.f_code.co_name))
 
     threading.setprofile(note)
     sys.setprofile(note)
