@@ -41,6 +41,15 @@ def folders(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture
+def quick_speed(monkeypatch):
+    """Runs measure their speed by a few steps, as the tests do not read it, and XLA takes longer than such runs."""
+    from zoo.scratch import kernels, speed
+
+    monkeypatch.setattr(speed, "SECONDS", 0.0)
+    monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
+
+
+@pytest.fixture
 def served(monkeypatch) -> list:
     """The requests that would be sent to the export in a process of its own."""
     from zoo.cli import finetune

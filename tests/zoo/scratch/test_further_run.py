@@ -20,6 +20,7 @@ import zoo
 from keras_transformers.checkpoints.files.card import is_unedited
 from zoo.scratch.further_run import FurtherRun
 from zoo.scratch.further_settings import FurtherSettings
+from zoo.scratch.run_plan import Candidate
 
 QUICK = {"steps": 6, "rounds": 2, "batch_size": 4, "max_length": 32, "dtype": "float32"}
 
@@ -106,11 +107,11 @@ def test_a_decoder_goes_on(tmp_path, capsys):
 
 
 @pytest.mark.integration
-def test_three_passes_by_default(tmp_path):
-    further("gpt_mini_en", tmp_path, steps=None, batch_size=32, rounds=1, learning_rate=1e-6)
-    plan = json.loads((tmp_path / "mine.run" / "plan.json").read_text())["plan"]
-    tokens = json.loads((tmp_path / "mine.run" / "tokens" / "train" / "token_file.json").read_text())["num_tokens"]
-    assert plan["steps"] == round(3 * (tokens // 32) / 32)
+def test_three_passes_by_default(tmp_path, monkeypatch):
+    monkeypatch.setattr(FurtherRun, "measured", lambda *_: Candidate((4, 4, 256), 4_000_000, 0.1, batch_size=32))
+    options = {"batch_size": 32, "max_length": 32, "rounds": 1, "out": tmp_path / "mine"}
+    run = FurtherRun(FurtherSettings(start="gpt_mini_en", text=(str(text_file(tmp_path)),), **options))
+    assert run.plan().steps == round(3 * (run.corpus.train.num_tokens // 32) / 32)
 
 
 @pytest.mark.integration
@@ -160,6 +161,8 @@ import os, signal, sys
 import zoo
 from zoo.scratch import round_log, run_plan
 
+pytestmark = pytest.mark.usefixtures("quick_speed")
+
 run_plan.STATE_SECONDS = 1e-6  # a state after each step
 begin, steps = round_log.RoundLog.on_train_batch_end, []
 def end(self, batch, logs=None):
@@ -180,7 +183,7 @@ def in_a_process(*arguments):
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_killed_run_ends_with_equal_weights(tmp_path):
     text = text_file(tmp_path)
     whole = in_a_process(text, tmp_path / "whole", 0)

@@ -10,6 +10,8 @@ from command_line import fail, run
 
 from zoo.cli.training.on_pairs import pair_settings_of
 
+pytestmark = pytest.mark.usefixtures("quick_speed")
+
 
 @pytest.mark.parametrize(
     ("options", "message"),

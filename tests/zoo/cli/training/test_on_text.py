@@ -18,7 +18,8 @@ from command_line import ROOT, fail, invoke, run
 
 import zoo
 from zoo.cli.training.on_text import settings_of
-from zoo.scratch import kernels, speed
+
+pytestmark = pytest.mark.usefixtures("quick_speed")
 
 MESSAGES = ROOT / "zoo" / "bundled" / "sample_messages" / "train.csv"
 SMALL = ("--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--batch-size", "4")
@@ -32,19 +33,12 @@ def text(tmp_path) -> Path:
     return path
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Speeds are measured by a few steps, as the tests do not read them, and XLA takes longer than such runs."""
-    monkeypatch.setattr(speed, "SECONDS", 0.0)
-    monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
-
-
 def train(text, out, *options, model: str = "gpt2") -> str:
     return run("train", "--text", text, "--model", model, *SMALL, *SHORT, *options, "--out", out)
 
 
 @pytest.mark.integration
-def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
+def test_a_decoder_from_text_to_its_next_command(text, tmp_path):
     out = tmp_path / "mine"
     out.mkdir()  # an empty folder that is there is written
     printed = train(text, out)
@@ -74,14 +68,14 @@ def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
 
 
 @pytest.mark.integration
-def test_an_encoder_fills_masks(quick, text, tmp_path):
+def test_an_encoder_fills_masks(text, tmp_path):
     train(text, tmp_path / "mine", model="bert")
     answer = json.loads(run("predict", tmp_path / "mine", "Where is my [MASK]?"))
     assert len(answer["fills"]) == 1 and zoo.load(tmp_path / "mine").name == "masked_lm"
 
 
 @pytest.mark.integration
-def test_tokens_of_files_and_standard_input_are_the_same(quick, text, tmp_path):
+def test_tokens_of_files_and_standard_input_are_the_same(text, tmp_path):
     """Compressed, from a pipe, in JSON lines: the same characters give the same weights."""
     content = text.read_text(encoding="utf-8")
     (tmp_path / "messages.jsonl").write_text(json.dumps({"body": content}) + "\n", encoding="utf-8")

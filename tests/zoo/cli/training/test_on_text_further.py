@@ -10,6 +10,8 @@ from messages import text_file
 
 import zoo
 
+pytestmark = pytest.mark.usefixtures("quick_speed")
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),

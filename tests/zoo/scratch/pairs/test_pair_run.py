@@ -22,6 +22,8 @@ from zoo.scratch.pairs.pair_table import left_out, plan_facts, warnings_of
 from zoo.scratch.pairs.translation_scores import bleu_signature, score_names
 from zoo.scratch.run_plan import Candidate, make_plan
 
+pytestmark = pytest.mark.usefixtures("quick_speed")
+
 SIZES = {"layers": 1, "heads": 2, "hidden_dim": 32, "max_length": 32, "vocabulary": 150}
 
 
@@ -120,12 +122,12 @@ def test_references_have_capitals_only_if_translations_can(tmp_path, lowercase, 
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(("model", "kind"), [("transformer", "unigram"), ("transformer", "byte_pair"), ("t5", "bytes")])
+@pytest.mark.parametrize(("model", "kind"), [("transformer", "unigram"), ("t5", "bytes")])
 def test_a_translator_from_two_files(tmp_path, capsys, model, kind):
     """It learns the rules: held-out sentences, too."""
     source, target = rule_pairs.write(tmp_path, 400)
     sizes = {name: value for name, value in SIZES.items() if name != "vocabulary" or kind != "bytes"}
-    sizes |= {"hidden_dim": 64, "max_length": 64} | ({"vocabulary": 400} if kind == "byte_pair" else {})
+    sizes |= {"hidden_dim": 64, "max_length": 64}
     out = tmp_path / "mine"
     options = {"steps": 400 if kind == "unigram" else 30, "rounds": 5, "batch_tokens": 1024, "dropout": 0.0}
     options |= {"learning_rate": 3e-3, "tokenizer": kind, "held_out": 0.1, "dtype": "float32"}
@@ -158,7 +160,7 @@ def test_what_new_refuses(tmp_path):
         zoo.new("transformer", source=tmp_path / "a.en", target=tmp_path / "a.de", out=tmp_path / "mine")
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_equal_weights(tmp_path):
     """Killed twice in training, the same command ends with the weights of a run that nobody has killed."""
     source, target = rule_pairs.write(tmp_path, 300)
