@@ -107,8 +107,8 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, gain=1.5, 
     return model
 
 
-def predict_reference(model, inputs):
-    """The outputs of a model of `transformers`, under our names."""
+def their_inputs(model, inputs):
+    """The inputs of a model of `transformers`, by its names."""
     torch = pytest.importorskip("torch")
     names = {"token_ids": "input_ids", "padding_mask": "attention_mask"}
     if getattr(model.config, "type_vocab_size", 0) > 1:
@@ -117,8 +117,14 @@ def predict_reference(model, inputs):
         names = {f"encoder_{ours}": theirs for ours, theirs in names.items()} | {
             ours: f"decoder_{theirs}" for ours, theirs in names.items()
         }
+    return {theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()}
+
+
+def predict_reference(model, inputs):
+    """The outputs of a model of `transformers`, under our names."""
+    torch = pytest.importorskip("torch")
+    tensors = their_inputs(model, inputs)
     kind = type(model).__name__
-    tensors = {theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()}
     if kind.endswith("MultipleChoice"):  # of one choice
         tensors = {name: tensor[:, None] for name, tensor in tensors.items()}
     with torch.no_grad():
@@ -143,7 +149,7 @@ def predict_reference(model, inputs):
 
 @pytest.fixture(scope="session")
 def theirs():
-    """`make` and `predict` for the reference models of `transformers`, and the options of a small one."""
+    """`make`, `inputs` and `predict` for the reference models of `transformers`, and the options of a small one."""
     options = {"vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32}
     options |= {"intermediate_size": 128, "max_position_embeddings": 24}
-    return types.SimpleNamespace(make=make_reference, predict=predict_reference, small=options)
+    return types.SimpleNamespace(make=make_reference, inputs=their_inputs, predict=predict_reference, small=options)

@@ -1,0 +1,95 @@
+"""Each family of encoders beside `transformers`: logits, a training step's gradients, folders, at real sizes too."""
+
+from __future__ import annotations
+
+import pytest
+from family_cases import CASES, ENCODERS
+from training_steps import LOSSES, our_gradients, random_labels, relative_difference, their_gradients
+
+import zoo
+from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.families import electra
+
+pytestmark = pytest.mark.parity
+BOUND = 1e-4
+LABELS = ["no", "perhaps", "yes"]
+STEPS = [(name, task) for name in ENCODERS for task in LOSSES if task in FAMILIES[CASES[name].family].tasks]
+# The models of real size: entries of the zoo, and ELECTRA's generator, whose embeddings are wider than its blocks.
+GENERATOR = electra(30_522, num_layers=12, num_heads=4, hidden_dim=256, intermediate_dim=1024, embedding_dim=768)
+MODELS = (
+    "bert_base_en_uncased", "roberta_base", "xlm_roberta_base", "distilbert_base", "electra_base", "electra_small",
+    "albert_base_v2", "all_mpnet_base_v2", "modernbert_base", "deberta_v3_base", "nomic_embed_v1_5",
+    "gte_base_en_v1_5", "gte_multilingual_base", "eurobert_210m",
+)  # fmt: skip
+MOST_ROWS = 32_000  # of a token embedding: larger vocabularies are cut, for the memory
+
+
+@pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
+def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
+    found = compare(tmp_path, ours, theirs, CASES[name].compared(), task, rows=3, length=21)
+    assert found["gradients"] < BOUND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["electra_base_generator", *MODELS])
+def test_models_of_real_size(tmp_path, ours, theirs, capsys, name):
+    """2 texts of up to 128 tokens: the masked LM, or the discriminator."""
+    config = cut(GENERATOR if name == "electra_base_generator" else zoo.describe(name).config)
+    is_discriminator = name.startswith("electra") and config is not GENERATOR
+    task = "replaced_tokens" if is_discriminator else "masked_lm"
+    found = compare(tmp_path, ours, theirs, config, task, rows=2, length=128, gain=1.0)
+    with capsys.disabled():
+        figures = ", ".join(f"{what} {value:.1e}" for what, value in found.items())
+        print(f"\n{name} ({config.num_layers} x {config.hidden_dim}, {task}): {figures}")
+    assert max(found["logits"], found["gradients"]) < BOUND
+
+
+def cut(config):
+    """Return a configuration of at most so many tokens; special tokens behind them are left out."""
+    if config.vocabulary_size <= MOST_ROWS:
+        return config
+    kept = config.pad_id if config.pad_id < MOST_ROWS else 0
+    eos_ids = tuple(token for token in config.eos_ids if token < MOST_ROWS)
+    bos_id = config.bos_id if config.bos_id is not None and config.bos_id < MOST_ROWS else None
+    return config.replace(vocabulary_size=MOST_ROWS, pad_id=kept, bos_id=bos_id, eos_ids=eos_ids)
+
+
+def compare(folder, ours, theirs, config, task, rows, length, **options):
+    """Read a random checkpoint of `transformers`, take a step in both, write ours: the largest differences."""
+    architecture = architecture_of(task, config.family)
+    named = {"labels": LABELS, "problem": "single_label"} if task.endswith("classification") else {}
+    settings = make_config(config, architecture, **named)
+    reference = theirs.make(folder / "theirs", architecture, **options, **settings)
+    again, extra = read_config(folder / "theirs")
+    assert again == config
+    model = ours.build(config, architecture, len(LABELS))
+    load_weights(model, folder / "theirs")
+
+    inputs = ours.batch(config, rows, length)
+    expected = theirs.predict(reference, inputs)
+    found = {"logits": ours.difference(ours.predict(model, inputs), expected)}
+    save_folder(folder / "ours", model, config, None, **extra)
+    written = read_by_them(type(reference), folder / "ours")
+    assert ours.difference(theirs.predict(written, inputs), expected) < 1e-6
+
+    num_classes = {"masked_lm": config.vocabulary_size, "replaced_tokens": 2}.get(task, len(LABELS))
+    labels = random_labels(task, num_classes, inputs["padding_mask"])
+    loss, gradients = our_gradients(model, inputs, labels, task)
+    their_loss, expected = their_gradients(reference, theirs.inputs(reference, inputs), labels)
+    assert loss == pytest.approx(their_loss, rel=1e-5)
+    for weight, gradient in zip(model.trainable_weights, gradients, strict=True):
+        weight.assign(gradient)
+    save_folder(folder / "gradients", model, config, None, **extra)  # under their names, in their shapes
+    written = read_by_them(type(reference), folder / "gradients")
+    arrays = {name: weight.detach().numpy() for name, weight in written.named_parameters()}
+    return found | {"gradients": relative_difference(arrays, expected)}
+
+
+def read_by_them(kind, folder):
+    """Return a model of `transformers` from a folder that holds its tensors and no others."""
+    model, report = kind.from_pretrained(folder, output_loading_info=True)
+    assert not any(report.values()), report
+    return model.eval()
