@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-import tensorflow as tf
+import token_rows
 
-from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -51,49 +50,15 @@ def gpt2_graph(gpt2: Tokenizer) -> TextGraph:
 
 @pytest.fixture(scope="session")
 def mismatches() -> Callable[..., list]:
-    """A function: the texts (str or bytes) whose rows differ between graph and library, with both rows.
-
-    Rows are ids, segment ids, offsets, word ids and sequence ids. Without offsets the graph must give the same ids.
-    """
-
-    def compare(tokenizer: Tokenizer, graph: TextGraph, texts: list, pairs: list | None = None, max_length=64) -> list:
-        inputs = [None if column is None else tf.constant(column, tf.string) for column in (texts, pairs)]
-        rows = graph.encode(*inputs, max_length=max_length, with_offsets=True)
-        for name, column in graph.encode(*inputs, max_length=max_length).items():
-            assert (rows[name].numpy() == column.numpy()).all(), name
-
-        expected = tokenizer.encode(_decoded(texts), pairs and _decoded(pairs), max_length=max_length)
-        assert rows["truncated"].numpy().tolist() == [row.truncated for row in expected]
-        columns = texts, pairs or texts, _graph_rows(rows, graph.pad_id), map(_library_row, expected)
-        return [row for row in zip(*columns, strict=True) if row[2] != row[3]]
-
-    return compare
+    """A function: the texts whose rows differ between graph and library."""
+    return token_rows.mismatches
 
 
 @pytest.fixture(scope="session")
 def graph_rows() -> Callable[..., list]:
-    return _graph_rows
+    return token_rows.graph_rows
 
 
 @pytest.fixture(scope="session")
 def library_row() -> Callable[..., list]:
-    return _library_row
-
-
-def _graph_rows(rows: dict[str, tf.Tensor], pad_id: int) -> list[list]:
-    """[ids, segment ids, offsets, word ids, sequence ids] of each row, without the padding."""
-    padding = {"token_ids": pad_id, "segment_ids": 0, "offsets": 0, "word_ids": -1, "sequence_ids": -1}
-    mask, columns = rows["padding_mask"].numpy(), [rows[name].numpy() for name in padding]
-    for column, value in zip(columns, padding.values(), strict=True):
-        assert (column[~mask] == value).all() and column.dtype == "int32"
-    return [[column[i][mask[i]].tolist() for column in columns] for i in range(len(mask))]
-
-
-def _library_row(row: Encoded) -> list:
-    words = [-1 if word is None else word for word in row.word_ids]
-    sequences = [-1 if sequence is None else sequence for sequence in row.sequence_ids]
-    return [row.ids, row.segment_ids, [list(span) for span in row.offsets], words, sequences]
-
-
-def _decoded(texts: list[str | bytes]) -> list[str]:
-    return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in texts]
+    return token_rows.library_row

@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
-import random
 import re
 
 import pytest
 import tensorflow as tf
+from family_tokenizers import SENTENCEPIECE, write_mpnet, write_sentencepiece
 from spm_models import ENCODERS
+from token_rows import differing, rough_texts
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.text.vocabularies.wordpiece_vocabulary import MPNET_TOKENS
 
 pytestmark = [pytest.mark.parity, pytest.mark.data]
-FAIRSEQ = {"unk_id": 0, "bos_id": 1, "eos_id": 2}
-KINDS = {  # the file of each type of model, and the options of its trainer
-    "albert": ("spiece.model", {
-        "pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]"],
-        "user_defined_symbols": [*'()"-.–£€', "[MASK]"], "normalization_rule_name": "nmt_nfkc_cf",
-    }),
-    "camembert": ("sentencepiece.bpe.model", FAIRSEQ),
-    "deberta-v2": ("spm.model", {
-        "pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3, "pad_piece": "[PAD]", "bos_piece": "[CLS]",
-        "eos_piece": "[SEP]", "unk_piece": "[UNK]",
-    }),
-    "mpnet": ("vocab.txt", {}),
-    "xlm-roberta": ("sentencepiece.bpe.model", FAIRSEQ),
-}  # fmt: skip
 OPTIONS = [
     {},
     {"do_lower_case": True, "keep_accents": True, "split_by_punct": True, "strip_accents": False},
     {"add_prefix_space": False, "do_lower_case": False},
     {"mask_token": {"__type": "AddedToken", "content": "MASK", "lstrip": True, "normalized": False, "special": True}},
 ]
-MARKS = [*"aeioun '`\"-.,()12", "\u0300", "\u0301", "\u0903", *"éﬁ²…가日©▁", "\u200d", "\r\n", "\t", "  ", "\u00a0"]
-MARKS += ["<mask>", "[MASK]", "<s>", "[SEP]", "1,", "''"]
-
-
-def rough_texts() -> list[str]:
-    chance = random.Random(3)
-    return ["", " ", *("".join(chance.choices(MARKS, k=chance.randrange(20))) for _ in range(600))]
 
 
 def lines_of(data_dir, step: int) -> list[str]:
@@ -58,30 +36,16 @@ def lines_of(data_dir, step: int) -> list[str]:
     return texts[::step]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*SENTENCEPIECE, "mpnet"])
 def folder(request, data_dir, tmp_path_factory):
     """A folder with config.json and a vocabulary of 2,000, trained on a part of the texts."""
-    path, (file, options) = tmp_path_factory.mktemp(request.param), KINDS[request.param]
+    path = tmp_path_factory.mktemp(request.param)
     (path / "config.json").write_text(json.dumps({"model_type": request.param}))
-    if file == "vocab.txt":
-        words = (data_dir / "bert_vocab" / file).read_text(encoding="utf-8").splitlines()
-        tokens = dict.fromkeys([*MPNET_TOKENS[:-1], *words, MPNET_TOKENS[-1]])
-        (path / file).write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
-        return path
-    trainer, made = pytest.importorskip("sentencepiece").SentencePieceTrainer, io.BytesIO()
-    lines = map(str.strip, lines_of(data_dir, 5))
-    both = {"vocab_size": 2_000, "num_threads": 1, "minloglevel": 2, **options}
-    trainer.train(sentence_iterator=(line for line in lines if line), model_writer=made, **both)
-    (path / file).write_bytes(made.getvalue())
+    if request.param == "mpnet":
+        write_mpnet(path, (data_dir / "bert_vocab" / "vocab.txt").read_text(encoding="utf-8").splitlines())
+    else:
+        write_sentencepiece(path, request.param, lines_of(data_dir, 5), 2_000)
     return path
-
-
-def differing(ours: Tokenizer, theirs, texts: list[str], pairs: list[str] | None = None) -> list:
-    """The texts whose ids, segments or places differ."""
-    rows = theirs(texts, pairs, return_offsets_mapping=True, return_token_type_ids=True)
-    columns = zip(rows["input_ids"], rows["token_type_ids"], map(list, rows["offset_mapping"]), strict=True)
-    mine = [(row.ids, row.segment_ids, list(row.offsets)) for row in ours.encode(texts, pairs)]
-    return [both for both in zip(texts, mine, columns, strict=True) if both[1] != both[2]]
 
 
 def without_numbers(texts: list[str]) -> list[str]:
