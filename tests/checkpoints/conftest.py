@@ -87,6 +87,7 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, gain=1.5, 
     torch.manual_seed(seed)
     kind = getattr(transformers, architecture)
     model = kind(kind.config_class(**options)).eval()
+    embedding = model.get_input_embeddings().weight  # which may be named after the output layer that it is tied to
     with torch.no_grad():
         for name, weight in [*model.named_parameters(), *model.named_buffers()]:
             if not (weight.requires_grad or (name == "final_logits_bias" and architecture.startswith("Marian"))):
@@ -95,7 +96,7 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, gain=1.5, 
                 weight.normal_(0, 0.3)
             elif weight.ndim == 1:  # a norm
                 weight.normal_(1, 0.3)
-            elif re.search("embed|wte|wpe|shared", name):
+            elif weight is embedding or re.search("embed|wte|wpe|shared", name):
                 weight.normal_(0, 0.15)
             else:
                 fan_in = weight.shape[0 if ".c_" in name else 1]  # GPT keeps (input, output)

@@ -1,6 +1,6 @@
 """Each family of encoders beside `transformers`: logits, a training step's gradients, folders, texts; real sizes, too.
 
-`python -m pytest -n 0 -m "parity and slow" tests/checkpoints/test_encoder_families_parity.py` prints the figures of each.
+`python -m pytest -n 0 -m "parity and slow" tests/checkpoints/test_encoder_families_parity.py` prints the figures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from keras_transformers.families import electra
 from keras_transformers.text.graph.compile import compile_text
 
 pytestmark = pytest.mark.parity
-BOUND = 1e-4
+BOUND, LENGTH = 1e-4, 64
 LABELS = ["no", "perhaps", "yes"]
 STEPS = [(name, task) for name in ENCODERS for task in LOSSES if task in FAMILIES[CASES[name].family].tasks]
 # The models of real size: entries of the zoo, and ELECTRA's generator, whose embeddings are wider than its blocks.
@@ -37,6 +37,12 @@ MODELS = (
 )  # fmt: skip
 GAIN = 0.5  # with the usual one, the tokens of a deep post-norm model grow alike, and attention has no gradient
 MOST_ROWS = 32_000  # of a token embedding: larger vocabularies are cut, for the memory
+
+
+def test_every_family_of_the_zoo_is_compared_at_real_size():
+    configs = [entry.config for entry in map(zoo.describe, zoo.names()) if entry.config]
+    of_zoo = {config.family for config in configs if (config.kind, config.mixer) == ("encoder", "attention")}
+    assert {zoo.describe(name).config.family for name in MODELS} == of_zoo
 
 
 @pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
@@ -53,10 +59,13 @@ def test_models_of_real_size(tmp_path, ours, theirs, capsys, name):
     is_discriminator = name.startswith("electra") and config is not GENERATOR
     task = "replaced_tokens" if is_discriminator else "masked_lm"
     found = compare(tmp_path, ours, theirs, config, task, rows=2, length=128, gain=GAIN)
-    with capsys.disabled():
-        figures = ", ".join(f"{what} {value:.1e}" for what, value in found.items())
-        print(f"\n{name} ({config.num_layers} x {config.hidden_dim}, {task}): {figures}")
+    report(capsys, f"{name} ({config.num_layers} x {config.hidden_dim}, {task})", found)
     assert max(found["logits"], found["gradients"]) < BOUND
+
+
+def report(capsys, name, found):
+    with capsys.disabled():
+        print(f"\n{name}: " + ", ".join(f"{what} {value:.1e}" for what, value in found.items()))
 
 
 def cut(config):
@@ -111,54 +120,57 @@ def read_by_them(kind, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_texts(tmp_path, theirs, capsys, name):
-    """A classifier and a tokenizer of the family's kind: the tokens, and the answers of task, saved folder and export."""
-    import transformers
-
-    family, learned = CASES[name].family, messages()
-    write_tokenizer(tmp_path, family, learned, size=500)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    sizes = {"vocabulary_size": len(tokenizer), "pad_id": tokenizer.pad_token_id, "max_length": 64}
-    architecture = architecture_of("classification", family)
-    settings = make_config(CASES[name].small(**sizes), architecture, labels=LABELS, problem="single_label")
-    reference = theirs.make(tmp_path, architecture, **settings)
+    """A classifier with the family's kind of tokenizer: tokens, and answers of the task, its folder and its export."""
+    transformers, learned = pytest.importorskip("transformers"), messages()
+    reference = classifier(tmp_path, theirs, CASES[name], learned)
     task = zoo.load(tmp_path)
     task.save(tmp_path / "saved")
+    task.export(tmp_path / "export")
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    check_tokens(task.tokenizer, tokenizer, [*learned, *rough_texts()])
 
-    rough = [*learned, *rough_texts()]
-    graph = compile_text(task.tokenizer.to_json(), task.tokenizer.pad_id)
-    differ = {
-        "transformers": differing(task.tokenizer, tokenizer, rough) + differing(task.tokenizer, tokenizer, rough[::9], rough[::-9]),
-        "graph": mismatches(task.tokenizer, graph, rough) + mismatches(task.tokenizer, graph, rough[::9], rough[::-9]),
-    }
-    assert differ == {"transformers": [], "graph": []}
-
-    texts, pairs = [*learned[:6], *rough[-6:], learned[0] * 20], [*rough[-7:], *learned[-6:]]
-    task.export(tmp_path / "1")
-    served = bare.ask(tmp_path / "1", {"serving_default": {"text": texts}, "pair": {"text": texts, "text_pair": pairs}})
-    found = {}
+    texts, pairs = [*learned[:6], *rough_texts()[-6:], learned[0] * 20], [*rough_texts()[-7:], *learned[-6:]]
+    requests = {"serving_default": {"text": texts}, "pair": {"text": texts, "text_pair": pairs}}
+    served = bare.ask(tmp_path / "export", requests)
+    saved, found = read_by_them(type(reference), tmp_path / "saved"), {}
     for signature, columns in {"serving_default": (texts,), "pair": (texts, pairs)}.items():
         expected = probabilities(reference, tokenizer, *columns)
-        ours = [list(row["probabilities"].values()) for row in task.predict(*columns)]
-        answers = ours, served[signature]["probabilities"], probabilities(again(reference, tmp_path / "saved"), tokenizer, *columns)
-        assert np.ptp(expected, axis=0).min() > 0.01
-        for what, answer in zip(("task", "export", "saved"), answers, strict=True):
-            found[what] = max(found.get(what, 0), float(np.abs(np.array(answer) - expected).max()))
-    with capsys.disabled():
-        print(f"\n{name} {found}")
+        assert np.ptp(expected, axis=0).min() > 0.01  # texts are told apart
+        answers = {
+            "task": [list(row["probabilities"].values()) for row in task.predict(*columns)],
+            "export": served[signature]["probabilities"],
+            "saved": probabilities(saved, tokenizer, *columns),
+        }
+        found |= {f"{what} of {signature}": np.abs(np.array(answers[what]) - expected).max() for what in answers}
+    report(capsys, name, found)
     assert max(found.values()) < BOUND
 
 
-def again(reference, folder):
-    return read_by_them(type(reference), folder)
+def classifier(folder, theirs, case, texts):
+    """Return a random classifier of `transformers`, in a folder beside a tokenizer of the family's kind."""
+    import transformers
+
+    write_tokenizer(folder, case.family, texts, size=500)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    config = case.small(vocabulary_size=len(tokenizer), pad_id=tokenizer.pad_token_id, max_length=LENGTH)
+    architecture = architecture_of("classification", case.family)
+    return theirs.make(folder, architecture, **make_config(config, architecture, labels=LABELS, problem="single_label"))
 
 
-def probabilities(model, tokenizer, texts, pairs=None):
+def check_tokens(ours, theirs, texts):
+    """Compare ids, segments and offsets of texts and of pairs: `transformers`, our tokenizer, and its graph."""
+    graph = compile_text(ours.to_json(), ours.pad_id)
+    for columns in ((texts,), (texts[::9], texts[::-9])):
+        assert not differing(ours, theirs, *columns)
+        assert not mismatches(ours, graph, *columns)
+
+
+def probabilities(model, tokenizer, *columns):
+    """Return the probabilities that a classifier of `transformers` gives to texts, or to pairs."""
     import torch
 
     has_segments = "token_type_ids" in inspect.signature(model.forward).parameters
-    inputs = tokenizer(
-        texts, pairs, padding=True, truncation=True, max_length=64, return_tensors="pt", return_token_type_ids=has_segments
-    )
+    options = {"padding": True, "truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
+    inputs = tokenizer(*columns, return_token_type_ids=has_segments, **options)
     with torch.no_grad():
         return model(**inputs).logits.softmax(-1).numpy()

@@ -1,4 +1,4 @@
-"""One training step of a model beside `transformers`: labels, losses, and gradients under the names that they have there."""
+"""One training step of a model beside `transformers`: labels, losses, and gradients under their names there."""
 
 from __future__ import annotations
 
