@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 
 import bare
@@ -55,6 +56,7 @@ def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
 @pytest.mark.parametrize("name", ["electra_base_generator", *MODELS])
 def test_models_of_real_size(tmp_path, ours, theirs, capsys, name):
     """2 texts of up to 128 tokens: the masked LM, or the discriminator."""
+    gc.collect()  # of the model before
     config = cut(GENERATOR if name == "electra_base_generator" else zoo.describe(name).config)
     is_discriminator = name.startswith("electra") and config is not GENERATOR
     task = "replaced_tokens" if is_discriminator else "masked_lm"
