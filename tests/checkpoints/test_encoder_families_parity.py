@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 
 import bare
 import numpy as np
@@ -171,7 +170,7 @@ def probabilities(model, tokenizer, *columns):
     """Return the probabilities that a classifier of `transformers` gives to texts, or to pairs."""
     import torch
 
-    has_segments = "token_type_ids" in inspect.signature(model.forward).parameters
+    has_segments = getattr(model.config, "type_vocab_size", 0) > 1
     options = {"padding": True, "truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
     inputs = tokenizer(*columns, return_token_type_ids=has_segments, **options)
     with torch.no_grad():
