@@ -11,7 +11,7 @@ from keras import ops
 from keras_transformers.data.objectives.text_groups import Grouped, TextGroups
 from keras_transformers.heads import grouped
 from keras_transformers.heads.text_vectors import dense_layers, pooled
-from keras_transformers.models import encoder
+from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.inputs.grouped_texts import group_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import similarity_report
@@ -25,6 +25,7 @@ from keras_transformers.tasks.vectors.vector_options import (
     check_truncation,
     check_widths,
 )
+from keras_transformers.text.pad_token import with_pad_token
 from keras_transformers.training.losses import embedding_losses
 from keras_transformers.training.losses.matryoshka import Matryoshka
 from keras_transformers.training.losses.target_losses import TargetLoss
@@ -147,6 +148,7 @@ def sentence_embedding(
         label_needed=learning.labels,
         pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": stored},
+        saved_tokenizer=with_pad_token(setup.tokenizer, (setup.config.pad_id, *setup.config.eos_ids)),
         scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
         rows_alone=loss != "ranking",  # whose negatives are the other rows of a batch
         judged_by=learning.metric().name,
@@ -155,8 +157,8 @@ def sentence_embedding(
     )
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), new_layers=DENSE_LAYERS, takes_pairs=True,
-            takes_weights=True)  # fmt: skip
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=DENSE_LAYERS,
+            takes_pairs=True, takes_weights=True)  # fmt: skip
 
 
 def _embedders(
@@ -167,7 +169,8 @@ def _embedders(
     The first one is trained. The second one serves: where prompts are not pooled, `prompt_length` (B,) is one of its
     inputs.
     """
-    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    make = decoder if setup.config.kind == "decoder" else encoder
+    backbone = make(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     layers = dense_layers(dense)
 
