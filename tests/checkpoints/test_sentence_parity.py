@@ -135,6 +135,16 @@ NEW_TYPES = {
 }
 
 
+def as_old(path: Path, content: list[dict]) -> None:
+    """Write a modules.json as version 1 did, and move the model to a folder of its own."""
+    (path.parent / "0_Transformer").mkdir()
+    for file in path.parent.iterdir():
+        if file.is_file() and file.name not in ("modules.json", "config_sentence_transformers.json"):
+            file.rename(path.parent / "0_Transformer" / file.name)
+    content = [one | {"type": OLD + one["type"].rpartition(".")[2]} for one in content]
+    path.write_text(json.dumps([content[0] | {"path": "0_Transformer"}, *content[1:]]))
+
+
 @pytest.mark.parametrize("are_old", [True, False])
 def test_folders_that_they_make(tmp_path, are_old):
     """Of several dense layers with each activation, with a bias and without, and a stored width."""
@@ -159,8 +169,9 @@ def test_folders_that_they_make(tmp_path, are_old):
     content = json.loads(path.read_text())
     assert [module["type"] for module in content[:2]] == [NEW_TYPES["Transformer"], NEW_TYPES["Pooling"]]
     if are_old:
-        path.write_text(json.dumps([one | {"type": OLD + one["type"].rpartition(".")[2]} for one in content]))
+        as_old(path, content)
 
+    theirs = SentenceTransformer(str(tmp_path / "theirs"), device="cpu")
     task = zoo.load(tmp_path / "theirs")
     assert (task.pooling, task.truncate_dim, task.default_prompt) == (["weighted_mean", "last"], 7, "passage")
     np.testing.assert_allclose(task.embed(TEXTS), theirs.encode(TEXTS), atol=1e-5)
