@@ -177,6 +177,13 @@ NoAnswer = Annotated[
 TaskName = Annotated[
     str | None, of_model("--task", callback=task_name, help="What to do; what the model was made for if not given.")
 ]
+Prompt = Annotated[
+    str | None,
+    of_model(help="Of sentence_embedding: name of the prompt before each text; the model's default one if not given."),
+]
+TruncateDim = Annotated[
+    int | None, of_model(help="Of sentence_embedding: numbers of a vector that are kept, from the first.", min=1)
+]
 MaxLength = Annotated[int | None, of_model(help="Longest text in tokens; the model's own if not given.", min=4)]
 Strategy = Annotated[
     str | None,
