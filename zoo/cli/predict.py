@@ -93,7 +93,7 @@ def predict(
     import zoo
 
     limits = asked_ranges(precision, ranges, text_pair)
-    of_vectors = {"default_prompt": prompt, "truncate_dim": truncate_dim}
+    of_vectors: dict[str, Any] = {"default_prompt": prompt, "truncate_dim": truncate_dim}
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
     if ask is not None and loaded.name != "classification":
         raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
