@@ -15,13 +15,9 @@ from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_h
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.settings.sentence_modules import is_sentence_transformer, transformer_folder
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
-from keras_transformers.checkpoints.settings.sentence_transformers import (
-    dense_tensors,
-    is_sentence_transformer,
-    read_sentence_transformer,
-    transformer_folder,
-)
+from keras_transformers.checkpoints.settings.sentence_transformers import dense_tensors, read_sentence_transformer
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
@@ -84,9 +80,9 @@ def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
 def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
         return adapted(place, find, cache_dir, given)
-    if not is_sentence_transformer(place):
-        return _of_stored(find_stored(place, given))
     stored = find_stored(transformer_folder(place), given)
+    if not is_sentence_transformer(place):
+        return _of_stored(stored)
     if dense := dense_tensors(place, given.pickled):
         stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, dense))
     return _of_stored(stored, read_sentence_transformer(place))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from keras_transformers.checkpoints.settings.sentence_modules import transformer_folder
 from keras_transformers.utils.untrusted import shown
 
 FILES = (
@@ -91,7 +94,8 @@ def download(
         repo: Such as `"google-bert/bert-base-uncased"`.
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
-        files: Name patterns of the files to download; of folders, only from those whose name begins with 1 to 9.
+        files: Name patterns of the files to download. Where a folder of sentence-transformers has its model in a folder
+            of its own (`0_Transformer`), they are fetched from there, too.
         pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights. Those of TensorFlow,
             `tf_model.h5` or its shards, are fetched where there are no others.
 
@@ -100,17 +104,25 @@ def download(
 
     Raises:
         ValueError: A name leads out of the cache; the repository, the revision or the weights do not exist, access is
-            refused, or the network fails. The message names the file and how to provide it.
+            refused, or the network fails: the message names the file and how to provide it. Or it is of
+            sentence-transformers, and has modules that are not supported.
     """
     _check_names(repo, revision)
-    folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES, PICKLED_MODULES] if pickled else [*files])
-    if not _weights_in(folder, pickled) and not (folder / ADAPTER).is_file():
-        folder = _fetch(repo, revision, cache_dir, [*files, *TENSORFLOW_FILES])
-    _check_files(folder, repo, pickled)
+    wanted = [*files, *PICKLED_FILES, PICKLED_MODULES] if pickled else [*files]
+    folder = _fetch(repo, revision, cache_dir, wanted)
+    commit, model = folder.name, transformer_folder(folder)
+    place = f"{glob.escape(model.name)}/" if model != folder else ""
+    if place:
+        _fetch(repo, commit, cache_dir, wanted, place)
+    if not _weights_in(model, pickled) and not (model / ADAPTER).is_file():
+        _fetch(repo, commit, cache_dir, TENSORFLOW_FILES, place)
+    _check_files(model, repo, pickled)
     return folder
 
 
-def _fetch(repo: str, revision: str | None, cache_dir: str | os.PathLike | None, wanted: list[str]) -> Path:
+def _fetch(
+    repo: str, revision: str | None, cache_dir: str | os.PathLike | None, wanted: Sequence[str], place: str = ""
+) -> Path:
     from huggingface_hub import snapshot_download  # slow to import
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
@@ -120,8 +132,9 @@ def _fetch(repo: str, revision: str | None, cache_dir: str | os.PathLike | None,
             revision=revision,
             cache_dir=None if cache_dir is None else os.fspath(cache_dir),
             endpoint=endpoint,
-            allow_patterns=wanted,
-            ignore_patterns=["[!1]*/*"],  # other folders: the same weights in other formats
+            allow_patterns=[f"{place}{name}" for name in wanted],
+            # A "*" stands for folders, too, and other folders hold the same in other formats.
+            ignore_patterns=[f"{place}*/{name}" for name in wanted if name.startswith("*")],
             local_files_only=_offline(),
         )
     except Exception as error:  # of requests, httpx or httpx2, by version: the only common base class

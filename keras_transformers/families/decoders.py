@@ -88,10 +88,40 @@ def llama(
     >>> llama(49152, num_layers=30, num_heads=9, num_kv_heads=3, hidden_dim=576, intermediate_dim=1536).head_dim
     64
     """
-    facts = {
-        "kind": "decoder", "dropout": 0.0, "attention_dropout": 0.0, "activation": "silu", "gated": True,
-        "norm": "rms", "norm_order": "pre", "positions": "rotary", "epsilon": 1e-6, "use_bias": False,
-        "tie_embeddings": False, "initializer_range": 0.02,
-    }  # fmt: skip
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return named_config("llama", sizes, facts | options)
+    return _llama("llama", sizes, {"epsilon": 1e-6} | options)
+
+
+def mistral(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
+    max_length: int = 32_768, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe Mistral, or E5-Mistral: Llama's blocks, in version 0.1 with a window.
+
+    The epsilon is the released files' (mistralai/Mistral-7B-v0.1).
+    Paper: Jiang et al. 2023, https://arxiv.org/abs/2310.06825.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `llama`.
+            Version 0.1 has `block_options=[{"attention_window": 4096}]`; later ones a `max_wavelength` of 1,000,000.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> config = mistral(32000, 32, 32, 4096, 14336, num_kv_heads=8, block_options=[{"attention_window": 4096}])
+    >>> config.block(31, "decoder").attention_window
+    4096
+    """
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _llama("mistral", sizes, {"epsilon": 1e-5} | options)
+
+
+def _llama(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
+    shared = {
+        "kind": "decoder", "dropout": 0.0, "attention_dropout": 0.0, "activation": "silu", "gated": True,
+        "norm": "rms", "norm_order": "pre", "positions": "rotary", "use_bias": False, "tie_embeddings": False,
+        "initializer_range": 0.02,
+    }  # fmt: skip
+    return named_config(family, sizes, shared | options)

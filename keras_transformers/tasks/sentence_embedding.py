@@ -11,7 +11,7 @@ from keras import ops
 from keras_transformers.data.objectives.text_groups import Grouped, TextGroups
 from keras_transformers.heads import grouped
 from keras_transformers.heads.text_vectors import dense_layers, pooled
-from keras_transformers.models import encoder
+from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.inputs.grouped_texts import group_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import similarity_report
@@ -25,6 +25,8 @@ from keras_transformers.tasks.vectors.vector_options import (
     check_truncation,
     check_widths,
 )
+from keras_transformers.text.pad_token import with_pad_token
+from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.losses import embedding_losses
 from keras_transformers.training.losses.matryoshka import Matryoshka
 from keras_transformers.training.losses.target_losses import TargetLoss
@@ -69,6 +71,8 @@ def sentence_embedding(
 ) -> Parts:
     """Build a model that embeds each text as a vector.
 
+    A decoder is taken as it is, with causal attention: its last token alone has seen the whole text, so that
+    `pooling="last"` is usual, with a tokenizer that ends texts with a token (Qwen3-Embedding, E5-Mistral).
     The model that is trained takes groups of texts, (B, G, T): see `heads.grouped`. The one that predicts takes texts.
     Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.
 
@@ -147,6 +151,7 @@ def sentence_embedding(
         label_needed=learning.labels,
         pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": stored},
+        saved_tokenizer=_saved_tokenizer(setup),
         scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
         rows_alone=loss != "ranking",  # whose negatives are the other rows of a batch
         judged_by=learning.metric().name,
@@ -155,8 +160,8 @@ def sentence_embedding(
     )
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), new_layers=DENSE_LAYERS, takes_pairs=True,
-            takes_weights=True)  # fmt: skip
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=DENSE_LAYERS,
+            takes_pairs=True, takes_weights=True)  # fmt: skip
 
 
 def _embedders(
@@ -167,7 +172,8 @@ def _embedders(
     The first one is trained. The second one serves: where prompts are not pooled, `prompt_length` (B,) is one of its
     inputs.
     """
-    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    make = decoder if setup.config.kind == "decoder" else encoder
+    backbone = make(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     layers = dense_layers(dense)
 
@@ -183,6 +189,12 @@ def _embedders(
     if prompts.are_pooled:
         return trained, trained
     return trained, embedder(keras.Input((), dtype="int32", name="prompt_length"))
+
+
+def _saved_tokenizer(setup: Setup) -> Tokenizer:
+    """Return the tokenizer with padding, which sentence-transformers needs: decoders often have none."""
+    config, tokenizer = setup.config, setup.tokenizer
+    return with_pad_token(tokenizer, (config.pad_id, *config.eos_ids)) if config.kind == "decoder" else tokenizer
 
 
 def _source(setup: Setup, sizes: range, read_labels: Callable, known: Prompts) -> Callable[..., TextGroups]:

@@ -258,6 +258,14 @@ class Tokenizer(Vocabulary):
             library = widened(self._library, tokens)
         return Tokenizer(library, files_with(self._files, library, tokens))
 
+    def named_roles(self) -> dict[str, str]:
+        """Return the special tokens by role, such as `eos_token`, that `save` writes."""
+        return folder_files.named_roles(self._library, self._files)
+
+    def with_role(self, role: str, token: str) -> Tokenizer:
+        """Return a tokenizer that names one of its special tokens by a role, such as `pad_token`."""
+        return Tokenizer(self._library, folder_files.files_with_role(self._library, self._files, role, token))
+
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""
         with self._guard():

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+import urllib.parse
 
 import pytest
 
@@ -61,6 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.send(200, json.dumps(info if kind == "revision" else tree).encode())
 
     def answer_file(self, repo, revision, name):
+        name = urllib.parse.unquote(name)
         content = self.server.repos[repo][name]
         headers = {"X-Repo-Commit": COMMITS.get(revision, revision), "ETag": f'"{etag(content)}"'}
         if name != "model.safetensors":
@@ -147,6 +149,53 @@ def test_shards_of_tensorflow(hub, tmp_path):
     shard, index = "tf_model-00001-of-00001.h5", "tf_model.h5.index.json"
     hub.repos["org/old"] = {"config.json": b"{}", shard: b"old", index: b"{}"}
     assert {path.name for path in download("org/old", cache_dir=tmp_path).iterdir()} == {"config.json", shard, index}
+
+
+def modules(*kinds, path=""):
+    """A modules.json, whose first module is in a folder, as versions 0 and 1 of sentence-transformers wrote it."""
+    paths = [path, *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
+    types = [f"sentence_transformers.models.{kind}" for kind in kinds]
+    return json.dumps([{"type": kind, "path": place} for kind, place in zip(types, paths, strict=True)]).encode()
+
+
+FURTHER = {  # wanted, in folders
+    "1_Pooling/config.json": b"{}",
+    "2_Dense/config.json": b"{}",
+    "2_Dense/model.safetensors": b"dense",
+    "additional_chat_templates/tool.jinja": b"",
+}
+
+
+@pytest.mark.parametrize("inner", ["", "0_Transformer/", "0_[A-z]*/"])
+def test_all_modules_of_sentence_transformers(hub, tmp_path, inner):
+    own = {f"{inner}{name}": FILES[name] for name in ("config.json", "model.safetensors", "vocab.txt")}
+    wanted = own | FURTHER | {"modules.json": modules("Transformer", "Pooling", "Dense", path=inner[:-1])}
+    wanted |= {f"{inner}spiece.model": b"pieces"}
+    others = {"onnx/spiece.model": b"", f"{inner}original/spiece.model": b"", "0_More/vocab.txt": b""}
+    hub.repos["org/vectors"] = wanted | others | ({"README.md": b"", "config.json": b"{}"} if inner else {})
+    folder = download("org/vectors", cache_dir=tmp_path)
+    held = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert held == wanted | ({"config.json": b"{}"} if inner else {})
+
+
+def test_old_weights_in_a_folder_of_their_own(hub, tmp_path):
+    old, tensorflow = ({"config.json": b"{}", name: b"old"} for name in ("pytorch_model.bin", TENSORFLOW))
+    for repo, files in (("org/old", old), ("org/tf", tensorflow)):
+        of_model = {f"0_Transformer/{name}": content for name, content in files.items()}
+        hub.repos[repo] = of_model | {"modules.json": modules("Transformer", "Pooling", path="0_Transformer")}
+    with pytest.raises(ValueError, match=r"org/old.*pickled=True"):
+        download("org/old", cache_dir=tmp_path)
+    for repo, name, options in (("org/old", "pytorch_model.bin", {"pickled": True}), ("org/tf", TENSORFLOW, {})):
+        assert (download(repo, cache_dir=tmp_path, **options) / "0_Transformer" / name).read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("kind", ["WordEmbeddings", "CNN", "BERT", "CLIPModel"])
+def test_models_that_are_no_transformer_are_named_before_their_weights_are_fetched(hub, tmp_path, kind):
+    weights = {f"0_{kind}/{name}": b"weights" for name in ("config.json", "model.safetensors")}
+    hub.repos["org/words"] = weights | {"modules.json": modules(kind, "Pooling", path=f"0_{kind}")}
+    with pytest.raises(ValueError, match=rf"has the modules \['{kind}', 'Pooling'\].*expected Transformer"):
+        download("org/words", cache_dir=tmp_path)
+    assert not [path for _, path in hub.requests if "weights" in path or "safetensors" in path]
 
 
 def test_an_adapter_needs_no_configuration_of_a_model(hub, tmp_path):

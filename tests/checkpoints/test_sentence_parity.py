@@ -28,7 +28,9 @@ POOLINGS = ("mean", "first", "last", "max", "weighted_mean", "mean_sqrt_length")
 
 
 def tokenizer_of(family: str) -> Tokenizer:
-    """Return BERT's tokenizer; for MPNet, whose format has padding as token 1, its own one."""
+    """Return BERT's tokenizer; for MPNet, whose format has padding as token 1, its own one; for decoders byte pairs."""
+    if family in family_cases.DECODERS:
+        return tiny.byte_tokenizer()
     if family != "mpnet":
         return tiny.tokenizer()
     words = [word for text in tiny.TEXTS for word in text.split()]
@@ -37,11 +39,15 @@ def tokenizer_of(family: str) -> Tokenizer:
         return Tokenizer.from_folder(folder, {"model_type": family})
 
 
+def pad_of(tokenizer: Tokenizer) -> int | None:
+    return tokenizer.pad_id if "pad_token" in tokenizer.named_roles() else None
+
+
 def make(family: str = "bert", **options) -> Task:
     tokenizer = tokenizer_of(family)
     keras.utils.set_random_seed(0)
     config = family_cases.CASES[family].small(
-        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=tokenizer.pad_id
+        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_of(tokenizer)
     )
     task = Task("sentence_embedding", config, tokenizer, **options)
     randomize(task.model, scale=0.5)
@@ -71,6 +77,28 @@ def test_each_family_both_ways(tmp_path, family):
     again = zoo.load(tmp_path / "theirs")
     assert least_cosine(again.embed(TEXTS, prompt="query"), theirs.encode(TEXTS, prompt_name="query")) >= LEAST
     assert again.max_length == task.max_length
+
+
+# Learned positions count from the padding there, so that vectors depend on the other texts of a batch.
+SIDES = [*itertools.product(family_cases.DECODERS, ["right"]), ("llama", "left")]
+
+
+@pytest.mark.parametrize(("family", "padding_side"), SIDES)
+@pytest.mark.parametrize("pooling", ["last", "mean"])
+def test_decoders_both_ways(tmp_path, family, padding_side, pooling):
+    """In causal attention, behind each text the token that the tokenizer puts there, which is padding for them, too."""
+    task = make(family, pooling=pooling, prompts=PROMPTS)
+    task.save(tmp_path / "ours")
+    theirs = read_by_them(tmp_path / "ours")
+    theirs.tokenizer.padding_side = padding_side
+    for name in (None, *PROMPTS):
+        expected = theirs.encode(TEXTS, prompt_name=name)
+        assert least_cosine(task.embed(TEXTS, prompt=name), expected) >= LEAST
+        np.testing.assert_allclose(task.embed(TEXTS, prompt=name), expected, atol=1e-5)
+    theirs.save(str(tmp_path / "theirs"))
+    again = zoo.load(tmp_path / "theirs")
+    assert (again.pooling, again.max_length) == (pooling, task.max_length)
+    np.testing.assert_allclose(again.embed(TEXTS, prompt="query"), task.embed(TEXTS, prompt="query"), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -107,6 +135,16 @@ NEW_TYPES = {
 }
 
 
+def as_old(path: Path, content: list[dict]) -> None:
+    """Write a modules.json as version 1 did, and move the model to a folder of its own."""
+    (path.parent / "0_Transformer").mkdir()
+    for file in path.parent.iterdir():
+        if file.is_file() and file.name not in ("modules.json", "config_sentence_transformers.json"):
+            file.rename(path.parent / "0_Transformer" / file.name)
+    content = [one | {"type": OLD + one["type"].rpartition(".")[2]} for one in content]
+    path.write_text(json.dumps([content[0] | {"path": "0_Transformer"}, *content[1:]]))
+
+
 @pytest.mark.parametrize("are_old", [True, False])
 def test_folders_that_they_make(tmp_path, are_old):
     """Of several dense layers with each activation, with a bias and without, and a stored width."""
@@ -131,8 +169,9 @@ def test_folders_that_they_make(tmp_path, are_old):
     content = json.loads(path.read_text())
     assert [module["type"] for module in content[:2]] == [NEW_TYPES["Transformer"], NEW_TYPES["Pooling"]]
     if are_old:
-        path.write_text(json.dumps([one | {"type": OLD + one["type"].rpartition(".")[2]} for one in content]))
+        as_old(path, content)
 
+    theirs = SentenceTransformer(str(tmp_path / "theirs"), device="cpu")
     task = zoo.load(tmp_path / "theirs")
     assert (task.pooling, task.truncate_dim, task.default_prompt) == (["weighted_mean", "last"], 7, "passage")
     np.testing.assert_allclose(task.embed(TEXTS), theirs.encode(TEXTS), atol=1e-5)

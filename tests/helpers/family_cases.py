@@ -202,6 +202,15 @@ CASES = {
         },
         published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
     ),
+    "mistral": Case(
+        families.mistral,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+        },
+        published={7_241_732_096: sized(32000, 32, 32, 4096, 14336, num_kv_heads=8)},
+    ),
     "transformer": Case(
         families.transformer,
         own=STACKS,

@@ -263,6 +263,12 @@ history = task.fit(tiny.TEXTS, tiny.LABELS, pairs=tiny.TEXTS, **(tiny.FIT | {"ep
 assert history["loss"][-1] < history["loss"][0], history
 assert task.embed(["a fine film", ""]).shape == (2, 16)
 assert abs(task.predict(["a fine film"], ["a fine film"])[0]["similarity"] - 1) < 1e-5
+from keras_transformers.families import llama
+config = llama(313, 1, 2, 16, 32, 16, initializer_range=0.2)
+decoder = Task("sentence_embedding", config, tiny.byte_tokenizer(), pooling="last")
+history = decoder.fit(tiny.TEXTS, tiny.LABELS, pairs=tiny.TEXTS, **(tiny.FIT | {"epochs": 3})).history
+assert history["loss"][-1] < history["loss"][0], history
+assert decoder.embed(["a fine film", ""]).shape == (2, 16)
 choice = Task("multiple_choice", tiny.config(), tiny.tokenizer())
 choice.fit(["a"] * 4, [0, 1, 0, 1], pairs=[["fine", "dull"]] * 4, **(tiny.FIT | {"epochs": 1}))
 answers = choice.predict(["a", "b"], [["fine"], ["dull", "grey"]])

@@ -119,13 +119,14 @@ def check_loadable(name: str, **facts: Any) -> None:
     """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
+    from keras_transformers.checkpoints.settings.sentence_modules import transformer_folder
     from keras_transformers.checkpoints.stored import UserOptions
     from zoo._place import stands_for
     from zoo._sizes import no_weights
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):
-        find_stored(place, UserOptions(**facts))
+        find_stored(transformer_folder(place), UserOptions(**facts))
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
 
@@ -175,6 +176,13 @@ NoAnswer = Annotated[
 ]
 TaskName = Annotated[
     str | None, of_model("--task", callback=task_name, help="What to do; what the model was made for if not given.")
+]
+Prompt = Annotated[
+    str | None,
+    of_model(help="Of sentence_embedding: name of the prompt before each text; the model's default one if not given."),
+]
+TruncateDim = Annotated[
+    int | None, of_model(help="Of sentence_embedding: numbers of a vector that are kept, from the first.", min=1)
 ]
 MaxLength = Annotated[int | None, of_model(help="Longest text in tokens; the model's own if not given.", min=4)]
 Strategy = Annotated[

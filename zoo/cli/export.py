@@ -8,13 +8,19 @@ from typing import Annotated
 from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from zoo.cli.app import MaxLength, Model, app, examples, step
+from zoo.cli.app import MaxLength, Model, Prompt, TruncateDim, app, examples, step
 
 
-@app.command(epilog=examples("export runs/finetuned serving/intents/1"))
+@app.command(
+    epilog=examples(
+        "export runs/finetuned serving/intents/1", "export runs/vectors serving/vectors/1 --truncate-dim 128"
+    )
+)
 def export(
     model: Model,
     folder: Annotated[Path, Argument(help="Folder of the SavedModel; a number for TensorFlow Serving.")],
+    prompt: Prompt = None,
+    truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
 ) -> None:
     """Write a model as a SavedModel that takes text and gives text."""
@@ -22,6 +28,6 @@ def export(
     import zoo
 
     with step(f"load {model}"):
-        task = zoo.load(model, max_length=max_length)
+        task = zoo.load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
     with step(f"export {folder}"):
         task.export(folder)

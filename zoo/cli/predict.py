@@ -10,14 +10,17 @@ from typing import Annotated, Any
 
 from typer import Argument
 
+from keras_transformers.utils.json_file import read_json
 from zoo.cli.app import (
     BatchSize,
     MaxLength,
     Model,
     NoAnswer,
+    Prompt,
     TaskName,
     Text,
     TextPair,
+    TruncateDim,
     app,
     examples,
     of_data,
@@ -33,6 +36,13 @@ Labels = Annotated[
     str | None, of_model(help="Labels that a model of entailment was not trained on, parted by commas: zero-shot.")
 ]
 Template = Annotated[str | None, of_model(help="Of --labels: the sentence that a label is put in, at {}.")]
+Precision = Annotated[
+    str, of_output(help="Of vectors: float32; int8 or uint8, with --ranges; binary or ubinary, a bit for each number.")
+]
+Ranges = Annotated[
+    Path | None,
+    of_data(callback=readable, help="Of int8 and uint8: JSON of `vector_ranges`, [[least, ...], [greatest, ...]]."),
+]
 MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: several may apply to a text, or none.")]
 
 
@@ -46,6 +56,7 @@ MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: severa
         'predict runs/endings "He opened the door" "and went in." "and ate it."',
         'predict runs/nli "The match was a draw." --labels "sports, politics" --template "This is about {}."',
         "predict minilm_l6_en --file pairs.csv --text a --text-pair b",
+        "predict multilingual_e5_small --file texts.csv --out vectors.jsonl --prompt passage --precision ubinary",
         r'predict mini_bert_en "He \[MASK] the door."',
     )
 )
@@ -67,6 +78,10 @@ def predict(
     labels: Labels = None,
     template: Template = None,
     multi_label: MultiLabel = False,
+    prompt: Prompt = None,
+    truncate_dim: TruncateDim = None,
+    precision: Precision = "float32",
+    ranges: Ranges = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
@@ -77,7 +92,9 @@ def predict(
     lines = checked_texts(texts or [], file, columns)
     import zoo
 
-    loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
+    limits = asked_ranges(precision, ranges, text_pair)
+    of_vectors: dict[str, Any] = {"default_prompt": prompt, "truncate_dim": truncate_dim}
+    loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
     if ask is not None and loaded.name != "classification":
         raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
@@ -86,6 +103,8 @@ def predict(
         if ask is None
         else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
     )
+    if precision != "float32":
+        answers = quantized(loaded, answers, precision, limits)
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
             write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
@@ -113,6 +132,35 @@ def zero_shot_stream(task: Any, texts: Iterator[str], **options: Any) -> Iterato
     """Yield what `task.zero_shot` returns for each text, some at a time."""
     while chunk := [*islice(texts, CHUNK)]:
         yield from task.zero_shot(chunk, verbose=0, **options)
+
+
+def asked_ranges(precision: str, ranges: Path | None, text_pair: Any) -> Any:
+    """Return the ranges of vectors of 8 bits; None for others.
+
+    Raises:
+        ValueError: The precision is unknown, ranges are missing or too many, or pairs have no vectors.
+    """
+    from keras_transformers.tasks.vectors.quantized import check_precision
+
+    check_precision(precision, ranges)
+    if precision.endswith("int8") and ranges is None:
+        raise ValueError(
+            f"--precision {precision} needs --ranges, as vectors are written one by one: a file with "
+            "json.dumps(vector_ranges(task.embed(texts)).tolist()), of many texts like those to come."
+        )
+    if precision != "float32" and text_pair is not None:
+        raise ValueError("--precision is of vectors, and pairs have a similarity: leave --text-pair out.")
+    return None if ranges is None else read_json(ranges, "the least and the greatest value of each number")
+
+
+def quantized(task: Any, answers: Iterator[dict[str, Any]], precision: str, ranges: Any) -> Iterator[dict[str, Any]]:
+    """Return the answers with vectors of few bits, one by one; check first that the task gives vectors, as wide."""
+    from keras_transformers.tasks.vectors.quantized import check_precision, quantize
+
+    if task.name != "sentence_embedding":
+        raise ValueError(f"--precision is of vectors: received a model for {task.name}. Leave it out.")
+    check_precision(precision, ranges, task.parts.answers.dim)
+    return ({**answer, "embedding": quantize(answer["embedding"][None], precision, ranges)[0]} for answer in answers)
 
 
 def columns_of(rows: Iterator[Row]) -> Iterator[Iterator[Any]]:

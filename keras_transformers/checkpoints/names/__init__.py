@@ -16,6 +16,7 @@ from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.gte import GTE
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
+from keras_transformers.checkpoints.names.mistral import MISTRAL
 from keras_transformers.checkpoints.names.modernbert import MODERNBERT
 from keras_transformers.checkpoints.names.mpnet import MPNET
 from keras_transformers.checkpoints.names.nomic_bert import NOMIC_BERT
@@ -31,7 +32,7 @@ ENCODERS = (
     BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT, MODERNBERT, EUROBERT, NOMIC_BERT,
     GTE, DEBERTA_V2,
 )  # fmt: skip
-TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
+TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, MISTRAL, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
 REMOTE = {names.remote_type: names.model_type for names in TABLES if names.remote_type}
 

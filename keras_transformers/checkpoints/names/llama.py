@@ -32,7 +32,11 @@ LLAMA = Names(
         "LlamaForCausalLM": ("lm_head",),
         "LlamaForSequenceClassification": ("classifier",),
     },
-    tasks={"causal_lm": "LlamaForCausalLM", "classification": "LlamaForSequenceClassification"},
+    tasks={
+        "causal_lm": "LlamaForCausalLM",
+        "classification": "LlamaForSequenceClassification",
+        "sentence_embedding": "LlamaModel",
+    },
     fields={
         "vocabulary_size": "vocab_size",
         "num_layers": "num_hidden_layers",

@@ -10,14 +10,8 @@ from typing import Any
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import SAFE, Tensor
 from keras_transformers.checkpoints.names.table import OF_VECTORS
-from keras_transformers.checkpoints.settings.sentence_transformers import (
-    ACTIVATIONS,
-    CONFIG,
-    LENGTH,
-    MODULES,
-    POOLINGS,
-    VECTOR,
-)
+from keras_transformers.checkpoints.settings.sentence_modules import MODULES
+from keras_transformers.checkpoints.settings.sentence_transformers import ACTIVATIONS, CONFIG, LENGTH, POOLINGS, VECTOR
 
 NO_PROMPTS: Mapping[str, str] = {}
 NO_TENSORS: Mapping[str, Tensor] = {}

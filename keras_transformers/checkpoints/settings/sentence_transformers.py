@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from string import ascii_lowercase
@@ -10,13 +9,14 @@ from typing import Any
 
 from keras_transformers.checkpoints.files.tensors import Tensor, read_tensors
 from keras_transformers.checkpoints.names.table import OF_VECTORS
+from keras_transformers.checkpoints.settings.sentence_modules import modules_of
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.utils.json_file import check_types, read_json, read_object
+from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown, warn_user
 
 TASK = "sentence_embedding"
-MODULES, CONFIG = "modules.json", "config_sentence_transformers.json"
+CONFIG = "config_sentence_transformers.json"
 LENGTH = "sentence_bert_config.json"
 OLD_LENGTHS = tuple(
     f"sentence_{family}_config.json"
@@ -39,23 +39,12 @@ ACTIVATIONS = {
     "silu": "torch.nn.modules.activation.SiLU",
     "sigmoid": "torch.nn.modules.activation.Sigmoid",
 }
-MOST_LETTERS = 60  # of the name of a module's folder; no file system takes more than 255 bytes
 VECTOR = "sentence_embedding"  # the name that modules have for the vector of a text
 # The values of options that are followed; another value is refused.
 OF_TRANSFORMER = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
 OF_NORMALIZE = {"module_input_name": VECTOR, "module_output_name": VECTOR}
 OF_DENSE = {**OF_NORMALIZE, "use_residual": False}
 OF_MODEL = {"model_type": "SentenceTransformer"}
-
-
-def is_sentence_transformer(folder: str | Path) -> bool:
-    """Return whether a checkpoint folder is one of sentence-transformers."""
-    return Path(folder, MODULES).is_file()
-
-
-def transformer_folder(folder: str | Path) -> Path:
-    """Return the folder of the model itself: that of sentence-transformers, or one in it, as version 1 wrote it."""
-    return Path(folder, _modules(folder)[0][1])
 
 
 def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
@@ -83,7 +72,7 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
     >>> read["pooling"], read["max_length"], read["prompts"]
     ('mean', 256, {'query': 'query: '})
     """
-    modules = _modules(folder)
+    modules = modules_of(folder)
     places = {kind: [Path(folder, path) for name, path in modules if name == kind] for kind, _ in modules}
     for place in places.get("Normalize", ()):
         _read(place / "config.json", OF_NORMALIZE, {}, needed=False)
@@ -106,43 +95,12 @@ def dense_tensors(folder: str | Path, pickled: bool = False) -> list[Tensor]:
     Raises:
         ValueError: The file of a module is missing or damaged.
     """
-    places = [Path(folder, path) for kind, path in _modules(folder) if kind == "Dense"]
+    places = [Path(folder, path) for kind, path in modules_of(folder) if kind == "Dense"]
     return [
         tensor._replace(name=f"{OF_VECTORS}{number}.{tensor.name}")
         for number, place in enumerate(places)
         for tensor in read_tensors(place, pickled)
     ]
-
-
-def _modules(folder: str | Path) -> list[tuple[str, str]]:
-    """Return the kind and the path of each module."""
-    path = Path(folder, MODULES)
-    modules = read_json(path, "a list of modules")
-    try:
-        types = [str(module["type"]) for module in modules]
-        paths = [module["path"] for module in modules]
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is no list of modules ({error!r}). Fetch or write it again.") from error
-    if foreign := [name for name in types if not name.startswith("sentence_transformers.")]:
-        raise ValueError(
-            f"{path} has modules that are code beside the model, which is not run here: {shown(foreign)}. Load the "
-            "model alone, from a copy of the folder without modules.json."
-        )
-    kinds = [name.rpartition(".")[2] for name in types]
-    behind = kinds[2:-1] if kinds[2:] and kinds[-1] == "Normalize" else kinds[2:]
-    is_known = kinds[:2] == ["Transformer", "Pooling"] and set(behind) <= {"Dense"}
-    if not is_known or not all(map(_is_inside, paths)):
-        raise ValueError(
-            f"{path} has the modules {shown(kinds)} in {shown(paths)}: expected Transformer, Pooling, any number of "
-            "Dense, and perhaps Normalize, in this order, in folders of this one. Others are not supported."
-        )
-    return [*zip(kinds, paths, strict=True)]
-
-
-def _is_inside(place: Any) -> bool:
-    """Return whether a value is the name of a folder in this one, or of this one."""
-    is_name = isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
-    return is_name and len(place) <= MOST_LETTERS
 
 
 def _read(path: Path, fixed: Mapping[str, Any], kinds: Mapping[str, Any], needed: bool = True) -> dict[str, Any]:

@@ -190,6 +190,19 @@ def roles_in(kept: Mapping[str, bytes]) -> dict[str, str]:
     return {role: token for role in NAMED if (token := content(options.get(role))) is not None}
 
 
+def named_roles(library: tokenizers.Tokenizer, kept: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the special tokens by role that `write` names: those of kept files, or the usual ones where none are."""
+    return roles_in(kept) if SPECIAL_MAP in kept or _options_in(kept) else _roles(library)
+
+
+def files_with_role(
+    library: tokenizers.Tokenizer, kept: Mapping[str, bytes], role: str, token: str
+) -> dict[str, bytes]:
+    """Return kept files that name one special token more."""
+    options = named_roles(library, kept) | _options_in(kept) | {role: token}
+    return {**kept, CONFIG: json.dumps(options).encode()}
+
+
 def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the kept files without a class, for a pipeline that was changed, so that its class may not build it."""
     left_out = (CLASS, "add_bos_token", "add_eos_token")
@@ -247,19 +260,16 @@ def write_pair(folder: str | Path, source: Read, target: Read, max_length: int |
 
 
 def _write(
-    folder: str | Path,
-    library: tokenizers.Tokenizer,
-    options: dict[str, Any],
-    files: Mapping[str, bytes],
+    folder: str | Path, library: tokenizers.Tokenizer, options: dict[str, Any], files: Mapping[str, bytes],
     max_length: int | None,
-) -> None:
+) -> None:  # fmt: skip
     """Write tokenizer.json and other files; tokenizer_config.json keeps its values, and gets the pipeline's options."""
     kept_options = _options_in(files)
     config = {**kept_options, **options}
     if kept_options.get(CLASS):
         config[CLASS] = kept_options[CLASS]
     elif not kept_options and SPECIAL_MAP not in files:
-        config = _roles(library) | roles_in(files) | config
+        config = _roles(library) | config
     if max_length is not None:
         config["model_max_length"] = max_length
 

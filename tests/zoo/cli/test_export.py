@@ -10,3 +10,17 @@ from command_line import run
 def test_export(folders, tmp_path):
     run("export", folders["classification"], tmp_path / "served" / "1")
     assert (tmp_path / "served" / "1" / "saved_model.pb").is_file()
+
+
+@pytest.mark.integration
+def test_export_of_vectors(folders, tmp_path):
+    import tensorflow as tf
+
+    import zoo
+
+    task = zoo.load(folders["masked_lm"], "sentence_embedding", prompts={"query": "the "})
+    task.save(tmp_path / "vectors")
+    run("export", tmp_path / "vectors", tmp_path / "1", "--truncate-dim", "5", "--prompt", "query")
+    served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](text=tf.constant(["a film"]))
+    expected = task.embed(["a film"], prompt="query", truncate_dim=5)
+    assert served["embedding"].numpy() == pytest.approx(expected, abs=1e-5)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 from command_line import LABELS, ROWS, fail, invoke, run
 
+from keras_transformers.tasks.vectors.quantized import quantize, vector_ranges
 from zoo.cli.predict import columns_of
 
 
@@ -133,4 +135,74 @@ ODD_LABELS = {
 
 @pytest.mark.parametrize(("options", "message"), ODD_LABELS.items())
 def test_labels_that_predict_refuses(options, message):
+    assert message in fail("predict", "minilm_mini_en", "a text", *options)[1]
+
+
+@pytest.fixture(scope="module")
+def vectors(folders, tmp_path_factory):
+    """A folder of sentence-transformers with prompts, and its task."""
+    import zoo
+
+    folder = tmp_path_factory.mktemp("vectors") / "model"
+    task = zoo.load(folders["masked_lm"], "sentence_embedding", prompts={"query": "the ", "passage": "a dull "})
+    task.save(folder)
+    return folder, task
+
+
+@pytest.mark.integration
+def test_predict_takes_a_prompt_a_width_and_a_precision(vectors, tmp_path):
+    folder, task = vectors
+    texts, file = list(LABELS), tmp_path / "ranges.json"
+    options = ("--prompt", "query", "--truncate-dim", "12")
+    expected = task.embed(texts, prompt="query", truncate_dim=12)
+    found = [answer["embedding"] for answer in json_lines(run("predict", folder, *texts, *options))]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)  # of four digits
+    ranges = vector_ranges(np.concatenate([expected - 0.01, expected + 0.01]))  # no number is at a border
+    file.write_text(json.dumps(ranges.tolist()))
+    for precision in ("int8", "uint8", "binary", "ubinary"):
+        of_ranges = ("--ranges", file) if precision.endswith("int8") else ()
+        chunks = run("predict", folder, *texts, *options, "--precision", precision, *of_ranges, "--batch-size", "2")
+        answers = json_lines(chunks)
+        packed = quantize(expected, precision, ranges if of_ranges else None)
+        assert [answer["embedding"] for answer in answers] == packed.tolist()
+        assert [*answers[0]] == ["text", "embedding", "truncated"]
+
+
+@pytest.mark.integration
+def test_predict_compares_pairs_with_a_prompt(vectors, table):
+    folder, task = vectors
+    file = table("pairs.jsonl", [{"q": "a fine film", "a": "the day"}])
+    pair = ("--file", file, "--text", "q", "--text-pair", "a")
+    (answer,) = json_lines(run("predict", folder, *pair, "--prompt", "passage", "--truncate-dim", "4"))
+    one, other = task.embed(["a fine film", "the day"], prompt="passage", truncate_dim=4)
+    assert answer["similarity"] == pytest.approx(one @ other / np.linalg.norm(one) / np.linalg.norm(other), rel=1e-3)
+
+
+@pytest.mark.integration
+def test_predict_refuses_options_of_vectors_that_do_not_fit(vectors, folders, tmp_path):
+    folder, _ = vectors
+    wide = tmp_path / "ranges.json"
+    wide.write_text("[[0.0, 0.0], [1.0, 1.0]]")
+    for model, options, message in (
+        (folder, ("--prompt", "document"), "default_prompt must be one of ['passage', 'query']: received 'document'"),
+        (folder, ("--truncate-dim", "17"), "truncate_dim must be in [1, 16]"),
+        (folder, ("--precision", "int8", "--ranges", wide), "of each of 16 numbers"),
+        (folders["masked_lm"], ("--precision", "binary"), "received a model for masked_lm"),
+        (folders["masked_lm"], ("--prompt", "query"), "default_prompt belongs to task='sentence_embedding'"),
+    ):
+        assert message in fail("predict", model, "a film", *options)[1]
+
+
+ODD_PRECISIONS = {
+    ("--precision", "int4"): "precision must be one of",
+    ("--precision", "int8"): "--precision int8 needs --ranges",
+    ("--precision", "binary", "--ranges", "pyproject.toml"): "ranges are of int8 and uint8",
+    ("--precision", "uint8", "--ranges", "nothing.json"): "nothing.json: there is no such file",
+    ("--precision", "uint8", "--ranges", "pyproject.toml"): "pyproject.toml",
+    ("--precision", "binary", "--text-pair", "b"): "leave --text-pair out",
+}
+
+
+@pytest.mark.parametrize(("options", "message"), ODD_PRECISIONS.items())
+def test_precisions_that_predict_refuses(options, message):
     assert message in fail("predict", "minilm_mini_en", "a text", *options)[1]
