@@ -91,8 +91,8 @@ def _check_mixed_precision(half: keras.Layer, layer: keras.Layer, arguments: dic
     half.set_weights(layer.get_weights())
     outputs = half(**arguments)
     _check_shapes(functional(half, arguments).output, outputs)
-    # Far looser than an invariant: it is to catch a missing cast or an overflow. Small numbers may be differences of large
-    # ones, so each array's largest number sets the limit.
+    # Far looser than an invariant: it is to catch a missing cast or an overflow. Small numbers may be differences of
+    # large ones, so each array's largest number sets the limit.
     for output, other in zip(tree.flatten(to_numpy(outputs)), tree.flatten(to_numpy(layer(**arguments))), strict=True):
         _check_equal(output, other, atol=0.1 * max(1.0, np.abs(other).max()), rtol=0.1)
     assert all(weight.dtype == "float32" for weight in half.trainable_weights)
