@@ -132,7 +132,7 @@ def _word_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> li
 
 
 def _span_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> list[Question]:
-    is_allowed = (encoded["word_ids"][0] >= 0) & (encoded["segment_ids"][0] == 1)
+    is_allowed = (encoded["word_ids"][0] >= 0) & (encoded["sequence_ids"][0] == 1)
     is_allowed[0] = True  # [CLS] stands for no answer
 
     def end(column: int) -> Callable[[np.ndarray], np.ndarray]:

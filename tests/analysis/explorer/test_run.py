@@ -194,6 +194,8 @@ def test_a_model_of_many_heads_answers_with_all_of_them_only(task):
         ("ranking", Request("a film"), "ranking compares two texts: give a second one"),
         ("masked_lm", Request("a [MASK]", pair="b"), "takes no second text: leave it out"),
         ("causal_lm", Request("a", pair="b"), "takes no second text: leave it out"),
+        ("multiple_choice", Request("a"), "several texts a row, which the page cannot show"),
+        ("multiple_choice", Request("a", pair="b"), "several texts a row, which the page cannot show"),
         ("causal_lm", Request("a", new_tokens=24), "24 new tokens leave no room"),
     ],
 )
