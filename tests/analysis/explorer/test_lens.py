@@ -18,6 +18,7 @@ REQUESTS = {
     "pretraining": Request("a [MASK] film"),
     "ranking": Request("a film", pair="a fine film"),
     "token_classification": Request("a fine film"),
+    "replaced_tokens": Request("a fine film"),
     "causal_lm": Request("a fine", new_tokens=3),
     "seq2seq_lm": Request("a fine film", new_tokens=4),
 }
