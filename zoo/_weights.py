@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import keras
 
+from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.settings.label_names import are_numbers
 from keras_transformers.tasks import Task
 from keras_transformers.utils.untrusted import warn_user
@@ -23,7 +24,8 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
         return
     if layer is None or not is_same_task:
         fresh = _fresh_heads(task, checkpoint)
-        checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
+        kept = checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
+        _tell_missing({path.split("/")[0] for path in kept} - {*fresh}, checkpoint)
         return
     order = _order(task.labels, checkpoint)
     if checkpoint.unknown_class and order is not None:
@@ -36,6 +38,17 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
         return
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
+
+
+def _tell_missing(layers: set[str], checkpoint: Checkpoint) -> None:
+    """Warn if layers start afresh that a model of the class in config.json has."""
+    architecture = checkpoint.check().extra["architecture"]
+    heads = names_of(checkpoint.config, "the checkpoint", architecture).architectures.get(architecture, ())
+    if missing := [layer for layer in heads if layer in layers]:
+        warn_user(
+            f"the checkpoint's config.json names {architecture}, but it has no weights of {', '.join(missing)}: they "
+            "start afresh, and have to be trained.",
+        )
 
 
 def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:

@@ -51,7 +51,7 @@ def plan(
         model: A built model.
         tensors: Tensors by name.
         locate: Maps a variable's path to the name of its tensor and whether that is stored transposed.
-        missing_ok: Names of layers that keep their initial values if the checkpoint lacks them.
+        missing_ok: Names of layers that keep their initial values if the checkpoint lacks all of their weights.
         fresh: Names of layers that always keep their initial values.
         may_stay: Maps a tensor's name to whether the model may leave it unused.
         spare: Names of tensors that it may leave unused if it lacks none; else they are reported, too.
@@ -70,6 +70,10 @@ def plan(
         set(check_texts("fresh", fresh, False)),
     )
     assigned, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
+    # A layer of which only a part is there is damaged.
+    optional_layers -= {
+        layer for weight in model.weights if locate(weight.path)[0] in tensors for layer in weight.path.split("/")
+    }
 
     for variable in model.weights:
         name, transposed = locate(variable.path)

@@ -37,7 +37,7 @@ def load_weights(
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
         stored: What `formats.find_stored` returns; or a folder.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
-            none for them.
+            none for them; with a part of a layer's weights, it does not fit.
         fresh: Names of layers that always keep their initial values.
         pickled: Whether to accept the old `pytorch_model.bin` of a folder; no code in it is run.
 

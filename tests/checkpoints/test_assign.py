@@ -95,8 +95,14 @@ def test_layers_that_keep_their_values(model, tensors):
 def test_a_layer_that_may_be_missing_takes_what_is_there(model, tensors):
     assert assign(model, tensors, locate, missing_ok=["head"]) == ()
     np.testing.assert_array_equal(np.array(model.get_layer("head").bias), tensors["head.bias"].read())
-    del tensors["head.bias"]
-    assert assign(model, tensors, locate, missing_ok=["head"]) == ("head/bias",)
+
+
+@pytest.mark.parametrize("part", ["kernel", "bias"])
+def test_a_layer_that_may_be_missing_is_there_as_a_whole(model, tensors, part):
+    del tensors[f"head.{part}"]
+    with pytest.raises(ValueError, match=rf"missing:\n  head\.{part} \(for head/{part}"):
+        assign(model, tensors, locate, missing_ok=["head"])
+    assert assign(model, tensors, locate, fresh=["head"], may_stay=lambda name: True) == ("head/kernel", "head/bias")
 
 
 def test_what_is_unexpected(model, tensors):

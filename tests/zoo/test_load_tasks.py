@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import zoo
 from keras_transformers.families import bert, modernbert
@@ -135,3 +136,18 @@ def test_questions_do_not_begin_with_a_classifier_of_the_same_name(tmp_path, nam
     np.testing.assert_array_equal(first, np.asarray(made.model.get_layer("pooler").weights[0]))
     of_labels = np.asarray(made.model.get_layer("classifier").weights[0])
     assert last.shape == (8, 2) and not np.allclose(last, of_labels)
+
+
+@pytest.mark.parametrize(
+    ("task", "gone", "layers"),
+    [
+        ("masked_lm", "cls.", "masked_lm_dense, masked_lm_norm, masked_lm_bias"),
+        ("question_answering", "qa_outputs.", "qa_outputs"),
+    ],
+)
+def test_a_head_that_config_json_names_and_the_weights_lack_is_told(tmp_path, task, gone, layers):
+    encoder_task(task).save(tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    save_file({name: x for name, x in load_file(weights).items() if not name.startswith(gone)}, weights)
+    with pytest.warns(UserWarning, match=f"has no weights of {layers}: they start afresh"):
+        zoo.load(tmp_path / "model")

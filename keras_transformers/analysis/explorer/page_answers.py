@@ -15,6 +15,7 @@ TOP = 8
 MOST_PLACES = 64  # of one answer: the page has an answer for each head, too
 NEW = 3  # likeliest tokens without a head that get a bar besides the whole model's
 VALUES = 16  # numbers of a vector that are shown
+REPLACED = "replaced"  # what the score of a token without a label says
 
 
 class Bar(NamedTuple):
@@ -103,7 +104,7 @@ def _candidates(found: Sequence[Mapping[str, Any]], gaps: Any) -> list[Place]:
 
 
 def _words(words: Sequence[Mapping[str, Any]], gaps: Any) -> list[Place]:
-    return [Place(word["text"], (Bar(word["label"], float(word["score"])),)) for word in words]
+    return [Place(word["text"], (Bar(word.get("label", REPLACED), float(word["score"])),)) for word in words]
 
 
 def _one(label: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_transformers.analysis.explorer.page_answers import REPLACED
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.pretraining import MASKED_LM
@@ -131,8 +132,22 @@ def _word_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> li
     ]
 
 
+def _token_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> list[Question]:
+    starts, ends = encoded["offsets"][0].T
+    of_text = np.flatnonzero((encoded["sequence_ids"][0] >= 0) & (starts < ends))
+    return [
+        Question(tokens.names[token], row, _scalar(token), "sigmoid", lambda number: REPLACED, token)
+        for row, token in enumerate(of_text.tolist())
+    ]
+
+
+def _scalar(row: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that takes a number of an output (T,), as (1,)."""
+    return lambda output: output[row : row + 1]
+
+
 def _span_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> list[Question]:
-    is_allowed = (encoded["word_ids"][0] >= 0) & (encoded["segment_ids"][0] == 1)
+    is_allowed = (encoded["word_ids"][0] >= 0) & (encoded["sequence_ids"][0] == 1)
     is_allowed[0] = True  # [CLS] stands for no answer
 
     def end(column: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -150,5 +165,6 @@ ASKED: dict[str, Callable[..., list[Question]]] = {
     "classification": _class_question,
     "ranking": _pair_question,
     "token_classification": _word_questions,
+    "replaced_tokens": _token_questions,
     "question_answering": _span_questions,
 }

@@ -129,10 +129,12 @@ def _one_pass(task: Task) -> OnePass:
 
 def _signature(answers: OnePass, task: str, texts: int) -> Signature:
     """Return the signature that takes so many texts."""
-    signatures = answers.signatures.values()
+    signatures = [signature for signature in answers.signatures.values() if {*signature.ranks} == {1}]
     for signature in signatures:
-        if signature.ranks[:texts] == (1,) * texts and len(signature.inputs) == texts:
+        if len(signature.inputs) == texts:
             return signature
+    if not signatures:
+        raise ValueError(f"{task} takes several texts a row, which the page cannot show: explore another task.")
     if any(len(signature.inputs) > texts for signature in signatures):
         raise ValueError(f"{task} compares two texts: give a second one.")
     raise ValueError(f"{task} takes no second text: leave it out.")

@@ -150,6 +150,21 @@ def check_integers(**inputs: Any) -> None:
             raise ValueError(f"{name} must be integers: received {dtype}. Cast them: ops.cast({name}, 'int32').")
 
 
+def check_positions(**positions: Any) -> None:
+    """Check that positions, by name, have the shape (1, T) or (B, T), with one token or more.
+
+    Example:
+
+    >>> check_positions(positions=np.arange(3)[None])
+    """
+    for name, x in positions.items():
+        if len(x.shape) != 2 or x.shape[1] == 0:
+            raise ValueError(
+                f"{name} must be (1, length) or (batch, length), with one token or more: received "
+                f"{format_shape(tuple(x.shape))}. Of one text give np.arange(length)[None]."
+            )
+
+
 def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
     """Check that row numbers are within a table, if their values are known, which they are not in a graph.
 

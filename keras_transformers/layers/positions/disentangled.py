@@ -11,7 +11,7 @@ from keras import ops
 from keras_transformers.config.choices import check_buckets
 from keras_transformers.layers.core.layer_norm import LayerNormalization
 from keras_transformers.layers.core.table_rows import TableOwner, add_table
-from keras_transformers.layers.interface.input_checks import check_positive, check_sizes
+from keras_transformers.layers.interface.input_checks import check_positions, check_positive, check_sizes
 from keras_transformers.layers.interface.layer_options import Positional
 
 
@@ -71,6 +71,7 @@ class DisentangledPositions(Positional, TableOwner):
         self.norm.build((None, self.hidden_dim))
 
     def call(self, positions):
+        check_positions(positions=positions)
         length = positions.shape[1]
         rows, table = self._rows(length if isinstance(length, int) else ops.shape(positions)[1]), self.embeddings
         if isinstance(length, int) or keras.backend.backend() == "tensorflow":  # JAX slices by known numbers only
@@ -88,6 +89,7 @@ class DisentangledPositions(Positional, TableOwner):
         return module.minimum(rows, 2 * self.num_buckets - 1)
 
     def compute_output_spec(self, positions):
+        check_positions(positions=positions)
         length = positions.shape[1]
         table = keras.KerasTensor((None, self.hidden_dim), dtype=self.compute_dtype)
         return table, keras.KerasTensor((None if length is None else 2 * length,), dtype="int32")

@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.layers.core.table_rows import TableOwner, add_table, take_rows
-from keras_transformers.layers.interface.input_checks import check_sizes
+from keras_transformers.layers.interface.input_checks import check_positions, check_sizes
 from keras_transformers.layers.interface.layer_options import Positional
 
 
@@ -130,11 +130,13 @@ def _slopes(num_heads: int) -> list[float]:
 
 def _distances(query_positions, key_positions):
     """Return the distances from queries to keys, (1|B, T, S), positive for later keys."""
+    check_positions(query_positions=query_positions, key_positions=key_positions)
     keys = ops.cast(ops.expand_dims(key_positions, 1), "int32")  # (1|B, 1, S)
     queries = ops.cast(ops.expand_dims(query_positions, 2), "int32")  # (1|B, T, 1)
     return keys - queries
 
 
 def _bias_spec(query_positions, key_positions, num_heads: int, dtype: str) -> keras.KerasTensor:
+    check_positions(query_positions=query_positions, key_positions=key_positions)
     batch = key_positions.shape[0] if query_positions.shape[0] == 1 else query_positions.shape[0]
     return keras.KerasTensor((batch, num_heads, query_positions.shape[1], key_positions.shape[1]), dtype=dtype)

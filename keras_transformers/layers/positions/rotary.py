@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.interface.input_checks import check_sizes, format_shape
+from keras_transformers.layers.interface.input_checks import check_positions, check_sizes, format_shape
 from keras_transformers.layers.interface.layer_options import Positional
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
@@ -52,6 +52,7 @@ class RotaryPositions(Positional):
         self.max_wavelength, self.scaling_factor = max_wavelength, scaling_factor
 
     def call(self, positions):
+        check_positions(positions=positions)
         # Rounded after each step, as in Llama's release code: without, the angle at position 8,000 differs by 5e-4.
         # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
@@ -61,6 +62,7 @@ class RotaryPositions(Positional):
         return ops.cos(angles), ops.sin(angles)
 
     def compute_output_spec(self, positions):
+        check_positions(positions=positions)
         shape = (*positions.shape, self.head_dim // 2)
         return keras.KerasTensor(shape, dtype="float32"), keras.KerasTensor(shape, dtype="float32")
 

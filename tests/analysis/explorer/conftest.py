@@ -9,7 +9,7 @@ import pytest
 from browser import chromium
 
 from keras_transformers.analysis.explorer.view import View
-from keras_transformers.families import bert, gpt2, transformer
+from keras_transformers.families import bert, electra, gpt2, transformer
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -30,7 +30,8 @@ def _make(name: str) -> Task:
     tokenizer = Tokenizer.train(LINES, 60)
     labels = {"classification": ["bad", "good"], "token_classification": ["O", "B-x", "I-x"]}
     options = {"labels": labels[name]} if name in labels else {}
-    return Task(name, bert(tokenizer.vocabulary_size, **SIZES), tokenizer, **options)
+    family = electra if name == "replaced_tokens" else bert
+    return Task(name, family(tokenizer.vocabulary_size, **SIZES), tokenizer, **options)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keras_transformers import families
 from keras_transformers.analysis.attention.ablation import Head
 from keras_transformers.analysis.explorer.pack import pack_run
 from keras_transformers.analysis.explorer.page_request import Request
@@ -17,6 +18,7 @@ REQUESTS = {
     "pretraining": Request("a [MASK] film"),
     "ranking": Request("a film", pair="a fine film"),
     "token_classification": Request("a fine film"),
+    "replaced_tokens": Request("a fine film"),
     "causal_lm": Request("a fine", new_tokens=3),
     "seq2seq_lm": Request("a fine film", new_tokens=4),
 }
@@ -42,8 +44,12 @@ def test_the_last_row_is_the_answer_of_the_page(task, name):
 
 
 @pytest.mark.integration
-def test_ends_of_an_answer_are_followed_among_the_tokens_of_the_context(task):
-    subject = task("question_answering")
+@pytest.mark.parametrize("family", ["bert", "modernbert", "roberta"])
+def test_ends_of_an_answer_are_followed_among_the_tokens_of_the_context(family):
+    """Of models without segments, or with one for both texts, too."""
+    tokenizer = Tokenizer.train(["the long day and a fine film"], 60)
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "intermediate_dim": 16, "max_length": 32}
+    subject = Task("question_answering", getattr(families, family)(tokenizer.vocabulary_size, **sizes), tokenizer)
 
     shown = run(subject, Request("a film", pair="the long day and a fine film"))
 

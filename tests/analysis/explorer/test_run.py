@@ -47,6 +47,7 @@ def test_blocks_with_the_same_weights(groups):
         ("sentence_embedding", Request("a fine film")),
         ("sentence_embedding", Request("a fine film", pair="a dull day")),
         ("token_classification", Request("a fine film")),
+        ("replaced_tokens", Request("a fine film")),
         ("question_answering", Request("a film", pair="the long day and a fine film")),
         ("ranking", Request("a film", pair="a fine film")),
     ],
@@ -67,6 +68,7 @@ def test_an_answer_is_that_of_predict(task, name, request_):
             else {f"number {index}": value for index, value in enumerate(expected["embedding"])}
         ),
         "token_classification": lambda: {expected["tokens"][-1]["label"]: expected["tokens"][-1]["score"]},
+        "replaced_tokens": lambda: {"replaced": expected["tokens"][-1]["score"]},
         "question_answering": lambda: {one["answer"] or "(no answer)": one["score"] for one in expected["candidates"]},
         "ranking": lambda: {"probability": expected["probability"]},
     }[name]()
@@ -194,6 +196,8 @@ def test_a_model_of_many_heads_answers_with_all_of_them_only(task):
         ("ranking", Request("a film"), "ranking compares two texts: give a second one"),
         ("masked_lm", Request("a [MASK]", pair="b"), "takes no second text: leave it out"),
         ("causal_lm", Request("a", pair="b"), "takes no second text: leave it out"),
+        ("multiple_choice", Request("a"), "several texts a row, which the page cannot show"),
+        ("multiple_choice", Request("a", pair="b"), "several texts a row, which the page cannot show"),
         ("causal_lm", Request("a", new_tokens=24), "24 new tokens leave no room"),
     ],
 )

@@ -61,3 +61,10 @@ def test_a_length_that_is_not_known_before():
 def test_buckets_that_do_not_fit_are_refused(sizes):
     with pytest.raises(ValueError, match="buckets of distances must be an even number"):
         DisentangledPositions(D, *sizes)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (1, 0), (1, 2, 3)])
+def test_positions_of_another_shape_are_refused(shape):
+    for positions in (np.zeros(shape, "int32"), keras.KerasTensor(shape, "int32")):
+        with pytest.raises(ValueError, match=r"positions must be \(1, length\) or \(batch, length\)"):
+            DisentangledPositions(D, 6, 9)(positions)

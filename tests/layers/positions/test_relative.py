@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 from arrays import to_numpy
@@ -86,3 +87,11 @@ def test_parity_with_blooms_slopes(num_heads):
     ours = to_numpy(ALiBi(num_heads)(np.array([[4]]), np.arange(5)[None]))[0, :, 0]
     # Bloom's grows with the key's position, ours falls with its distance: a constant per head apart, as softmax allows.
     np.testing.assert_allclose(ours, theirs - theirs[:, -1:], atol=1e-6)
+
+
+@pytest.mark.parametrize("layer", [RelativePositionBias(2, 8, 16), ALiBi(2)], ids=type)
+@pytest.mark.parametrize("shape", [(), (3,), (1, 0), (1, 2, 3)])
+def test_positions_of_another_shape_are_refused(layer, shape):
+    for positions in (np.zeros(shape, "int32"), keras.KerasTensor(shape, "int32")):
+        with pytest.raises(ValueError, match=r"positions must be \(1, length\) or \(batch, length\)"):
+            layer(positions, positions)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy
@@ -49,3 +50,10 @@ def test_parity_with_llama(factor):
     expected, _ = apply_rotary_pos_emb(torch.tensor(queries), torch.tensor(queries), cosines, sines)
     turned = rotate(queries, RotaryPositions(H, scaling_factor=factor)(POSITIONS))
     np.testing.assert_allclose(to_numpy(turned), expected.numpy(), atol=5e-5)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (1, 0), (1, 2, 3)])
+def test_positions_of_another_shape_are_refused(shape):
+    for positions in (np.zeros(shape, "int32"), keras.KerasTensor(shape, "int32")):
+        with pytest.raises(ValueError, match=r"positions must be \(1, length\) or \(batch, length\)"):
+            RotaryPositions(8)(positions)
