@@ -80,7 +80,7 @@ late_logs._number = lambda value: reads.append(1) or number(value)
 def history(**options):
     task = tiny.classifier()
     keras.utils.set_random_seed(0)
-    texts, labels = ["a fine film", "a dull day"] * 8, ["negative", "positive"] * 8
+    texts, labels = ["a fine film", "a dull day"] * 8, ["good", "bad"] * 8
     found = task.fit(texts, labels, epochs=2, batch_size=2, validation_data=(texts, labels), **options).history
     return found, [weight.tolist() for weight in task.model.get_weights()]
 
