@@ -47,7 +47,7 @@ def test_every_family_of_the_zoo_is_compared_at_real_size():
 
 @pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
 def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
-    found = compare(tmp_path, ours, theirs, CASES[name].compared(), task, rows=3, length=21)
+    found = compare(tmp_path, ours, theirs, CASES[name].compared(), task, rows=3, length=21, gain=1.0)
     assert found["gradients"] < BOUND
 
 
