@@ -65,22 +65,18 @@ def plan(
         ValueError: Tensors are missing, have another shape, are not floats, or are unknown; the message lists them.
             Nothing has been assigned.
     """
-    optional_layers, fresh_layers = (
-        set(check_texts("missing_ok", missing_ok, False)),
-        set(check_texts("fresh", fresh, False)),
-    )
-    assigned, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
-    # A layer of which only a part is there is damaged.
-    optional_layers -= {
-        layer for weight in model.weights if locate(weight.path)[0] in tensors for layer in weight.path.split("/")
-    }
+    places = [(variable, *locate(variable.path)) for variable in model.weights]
+    used = {name for _, name, _ in places}
+    stored = {layer for variable, name, _ in places if name in tensors for layer in variable.path.split("/")}
+    fresh_layers = set(check_texts("fresh", fresh, False))
+    # A layer of which only a part is stored is damaged.
+    optional_layers = fresh_layers | (set(check_texts("missing_ok", missing_ok, False)) - stored)
+    assigned, kept, missing, misshaped, not_floats = [], [], [], [], []
 
-    for variable in model.weights:
-        name, transposed = locate(variable.path)
-        used.add(name)
+    for variable, name, transposed in places:
         shape = tuple(variable.shape)
         tensor = tensors.get(name)
-        kept_layers = fresh_layers if tensor else optional_layers | fresh_layers
+        kept_layers = fresh_layers if tensor else optional_layers
         if kept_layers.intersection(variable.path.split("/")):
             kept.append(variable.path)
         elif tensor is None:
