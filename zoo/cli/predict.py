@@ -32,6 +32,13 @@ from zoo.cli.data import Columns, Row, checked_texts, rows_of
 from zoo.cli.printed_answers import check_out, written
 
 CHUNK = 256  # texts that are asked for labels at a time
+File = Annotated[
+    Path | None,
+    of_data(callback=readable, help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON."),
+]
+Out = Annotated[
+    Path | None, of_output(help="Where to write answers: CSV, TSV or JSON lines by its name; printed if not given.")
+]
 Labels = Annotated[
     str | None, of_model(help="Labels that a model of entailment was not trained on, parted by commas: zero-shot.")
 ]
@@ -63,14 +70,8 @@ MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: severa
 def predict(
     model: Model,
     texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
-    file: Annotated[
-        Path | None,
-        of_data(callback=readable, help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        of_output(help="Where to write answers: CSV, TSV or JSON lines by its name; printed if not given."),
-    ] = None,
+    file: File = None,
+    out: Out = None,
     text: Text = "text",
     text_pair: TextPair = None,
     task: TaskName = None,
@@ -103,8 +104,7 @@ def predict(
         if ask is None
         else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
     )
-    if precision != "float32":
-        answers = quantized(loaded, answers, precision, limits)
+    answers = in_precision(loaded, answers, precision, limits)
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
             write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
@@ -153,8 +153,10 @@ def asked_ranges(precision: str, ranges: Path | None, text_pair: Any) -> Any:
     return None if ranges is None else read_json(ranges, "the least and the greatest value of each number")
 
 
-def quantized(task: Any, answers: Iterator[dict[str, Any]], precision: str, ranges: Any) -> Iterator[dict[str, Any]]:
-    """Return the answers with vectors of few bits, one by one; check first that the task gives vectors, as wide."""
+def in_precision(task: Any, answers: Iterator[dict[str, Any]], precision: str, ranges: Any) -> Iterator[dict[str, Any]]:
+    """Return the answers, with vectors of few bits where asked; check first that the task gives vectors, as wide."""
+    if precision == "float32":
+        return answers
     from keras_transformers.tasks.vectors.quantized import check_precision, quantize
 
     if task.name != "sentence_embedding":
