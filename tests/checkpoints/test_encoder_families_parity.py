@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import json
 
 import bare
 import numpy as np
@@ -49,6 +50,14 @@ def test_every_family_of_the_zoo_is_compared_at_real_size():
 def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
     found = compare(tmp_path, ours, theirs, CASES[name].compared(), task, rows=3, length=21, gain=1.0)
     assert found["gradients"] < BOUND
+
+
+def test_the_longest_text_of_roberta(tmp_path, ours, theirs):
+    """512 tokens, in 514 rows of positions."""
+    found = compare(tmp_path, ours, theirs, CASES["roberta"].small(max_length=512), "masked_lm", 2, 512, gain=1.0)
+    settings = json.loads((tmp_path / "ours" / "config.json").read_text())
+    assert settings["max_position_embeddings"] == 514
+    assert max(found["logits"], found["gradients"]) < BOUND
 
 
 @pytest.mark.slow
