@@ -157,19 +157,23 @@ def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, until: Tensor, numbe
     >>> guess(row, length, length, length, 5).numpy().tolist()
     [[9, 5, 7, 8, 9]]
     """
-    size, back = ops.shape(token_ids)[1], np.arange(LONGEST, dtype="int32")
-    ends, lengths = ops.expand_dims(ends, 1), ops.expand_dims(lengths, 1)  # (B, 1)
+    size = ops.shape(token_ids)[1]
+    ends, lengths, until = (ops.expand_dims(x, 1) for x in (ends, lengths, until))  # (B, 1)
     places = ops.arange(size, dtype="int32")  # (L,)
     padded = ops.pad(token_ids, [(0, 0), (LONGEST, 0)], constant_values=NO_GUESS)  # (B, LONGEST + L)
+    last = take_at(padded, ends + np.arange(LONGEST, dtype="int32"))  # (B, LONGEST), the last tokens of the row
 
-    # The tokens before each place, the nearest first, beside the last ones of the row.
-    before = ops.take(padded, ops.expand_dims(places, 1) + (LONGEST - 1 - back), axis=1)  # (B, L, LONGEST)
-    last = take_at(padded, ends + (LONGEST - 1 - back))  # (B, LONGEST)
-    same = ops.logical_and(before == ops.expand_dims(last, 1), ops.expand_dims(back < lengths, 1))
-    equal = ops.sum(ops.cumprod(ops.cast(same, "int32"), axis=2), axis=2)  # (B, L), tokens of the n-gram
+    # Of each place, whether the tokens before it are the last ones: of one more token each time, the nearest first.
+    is_equal, best = places < until, NO_GUESS  # (B, L)
+    for length in range(1, LONGEST + 1):
+        begin = LONGEST - length
+        token_before = padded[:, begin : begin + size]  # (B, L)
+        is_same = ops.logical_and(token_before == last[:, begin : begin + 1], lengths >= length)  # (B, L)
+        is_equal = ops.logical_and(is_equal, is_same)
+        if length >= SHORTEST:
+            best = ops.where(is_equal, length * size + places, best)  # (B, L), longer ones are larger
 
-    found = ops.logical_and(equal >= SHORTEST, places < ops.expand_dims(until, 1))
-    best = ops.max(ops.where(found, equal * size + places, NO_GUESS), axis=1, keepdims=True)  # (B, 1)
+    best = ops.max(best, axis=1, keepdims=True)  # (B, 1)
     first = ops.mod(ops.maximum(best, 0), size)  # (B, 1)
     period = ops.maximum(ends - first, 1)
     index = first + ops.mod(ops.arange(number, dtype="int32"), period)  # (B, n)
