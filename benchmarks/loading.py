@@ -110,6 +110,23 @@ def folder_of(model: str, place: Path) -> str:
     return str(place / model)
 
 
+def in_turns(folder: str, trees: dict[str, Path], turns: int) -> dict[str, list[dict[str, float]]]:
+    """Return the figures of all turns by peer; another library that cannot load the folder is left out, with a line."""
+    figures: dict[str, list[dict[str, float]]] = {peer: [] for peer in trees}
+    for turn in range(turns + 1):
+        for peer in [*figures]:
+            try:
+                run = in_process(peer, folder, trees[peer])
+            except RuntimeError as error:
+                if peer not in MODULES:
+                    raise
+                print(f"{peer} cannot load {folder}: {str(error).splitlines()[-1]}", flush=True)
+                del figures[peer]
+                continue
+            figures[peer] += [run] if turn else []  # the first one reads files and compiles modules
+    return figures
+
+
 def report(model: str, figures: dict[str, list[dict[str, float]]]) -> None:
     """Print medians, and how many times the first one's processor seconds each takes."""
     first = None
@@ -144,12 +161,7 @@ def main() -> None:
                 files.extractall(trees["before"], filter="data")
         for model in arguments.models:
             folder = folder_of(model, Path(temporary))
-            figures: dict[str, list[dict[str, float]]] = {peer: [] for peer in peers}
-            for turn in range(arguments.turns + 1):
-                for peer in peers:
-                    run = in_process(peer, folder, trees[peer])
-                    figures[peer] += [run] if turn else []  # the first one reads files and compiles modules
-            report(model, figures)
+            report(model, in_turns(folder, trees, arguments.turns))
 
 
 if __name__ == "__main__":
