@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,14 @@ FIRST = 2  # batches in the first chunk of a stream, so that the first predictio
 COUNTED = 16  # characters for each token that a model reads: only so many of a text are tokenized to sort it
 IN_FLIGHT = 8  # batches that are started before the first one is waited for: few, as each holds memory
 CHARACTERS = 4  # in a token, roughly
+
+
+class Limits(NamedTuple):
+    """The most that a batch holds."""
+
+    rows: int
+    padding: float = math.inf  # tokens; more would take longer than one more call of the model
+    length: float = math.inf  # of a row, in tokens that the model reads
 
 
 def chunk_sizes(batch_size: int, growing: bool, most: int = CHUNK) -> Iterator[int]:
@@ -95,7 +104,7 @@ def answer_chunks(
     chunks: Iterable[list[Row]],
     answer: Callable[[list[Row]], Iterable[Any]],
     lengths: Callable[[list[Row]], np.ndarray],
-    batch_size: int,
+    limits: Limits,
     progress: Progress,
 ) -> Iterator[Any]:
     """Yield a prediction for each row, in the order of the rows, chunk by chunk.
@@ -107,21 +116,20 @@ def answer_chunks(
         answer: From a batch of rows to a prediction for each. It may only start to compute them, and wait when the
             first one is asked for: several batches are started ahead.
         lengths: From rows to their lengths, by which they are sorted.
-        batch_size: The most rows for `answer`.
+        limits: Of a batch for `answer`.
         progress: Counts the rows that are done.
 
     Example:
 
     >>> chunks = [[("a",), ("bbb",), ("cc",)]]
     >>> sizes = lambda rows: np.array([len(text) for text, in rows])
-    >>> list(answer_chunks(chunks, lambda rows: [len(rows)] * len(rows), sizes, 2, Progress(0)))
+    >>> list(answer_chunks(chunks, lambda rows: [len(rows)] * len(rows), sizes, Limits(2), Progress(0)))
     [1, 2, 2]
     """
     for rows in chunks:
-        several = len(rows) > batch_size
-        order = longest_first(lengths(rows)) if several else np.arange(len(rows))
+        is_one = len(rows) <= (limits.rows if limits.padding == math.inf else 1)
+        batches = [[*range(len(rows))]] if is_one else batches_of(lengths(rows), limits)
         answers: list[Any] = [None] * len(rows)
-        batches = (order[begin : begin + batch_size].tolist() for begin in range(0, len(rows), batch_size))
         started = ((batch, answer([rows[place] for place in batch])) for batch in batches)
         for batch, found in ahead(started, IN_FLIGHT):
             for place, one in zip(batch, found, strict=True):
@@ -129,6 +137,31 @@ def answer_chunks(
             progress.add(len(batch))
         yield from answers
     progress.finish()
+
+
+def batches_of(lengths: np.ndarray, limits: Limits) -> Iterator[list[int]]:
+    """Yield the numbers of the rows of each batch, the longest rows first.
+
+    Args:
+        lengths: Of the rows, in tokens (rows,).
+        limits: Of a batch.
+
+    Example:
+
+    >>> lengths = np.array([9, 2, 8, 3])
+    >>> [*batches_of(lengths, Limits(3))], [*batches_of(lengths, Limits(3, padding=4))]
+    ([[0, 2, 3], [1]], [[0, 2], [3, 1]])
+    """
+    sizes = np.minimum(lengths, limits.length).tolist()
+    batch: list[int] = []
+    padding = 0
+    for row in longest_first(lengths).tolist():
+        padding += sizes[batch[0]] - sizes[row] if batch else 0
+        if len(batch) == limits.rows or padding > limits.padding:
+            yield batch
+            batch, padding = [], 0
+        batch.append(row)
+    yield batch
 
 
 def token_counts(tokenizer: Tokenizer, max_length: int) -> Callable[[list[Row]], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +13,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.frozen import freeze
 from keras_transformers.tasks.answers.progress import Progress, count_of
 from keras_transformers.tasks.answers.python_service import PythonService
@@ -28,6 +29,7 @@ from keras_transformers.utils.keras_private import strategy_of
 
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of these to what `predict` returns
 NO_EXAMPLES: Mapping[str, list[Any]] = MappingProxyType({})
+PADDING = 64  # tokens of padding, about as long to read as one more call of a model: see `benchmarks/embed.py`
 CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
 
 
@@ -67,7 +69,7 @@ class OnePass:
         Args:
             texts: Any number of strings.
             pairs: The second text of each pair, where the task takes pairs.
-            batch_size: Texts at a time.
+            batch_size: Texts at a time, at most: on a CPU fewer where their lengths differ much.
             verbose: `"auto"`, a progress bar on a terminal for more than some seconds of work; 0, none; 1, a bar; 2, a
                 line at the end.
 
@@ -113,7 +115,8 @@ class OnePass:
         progress = Progress(verbose, count_of(columns[0]))
         chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
         lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
-        return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, batch_size, progress)
+        limits = Limits(batch_size, worthwhile_padding(), self.setup.max_length)
+        return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, limits, progress)
 
     def _answer(self, name: str, batch_size: int, rows: list[tuple]) -> Iterator[dict[str, Any]]:
         """Start to compute the outputs of a signature; return an iterator over the prediction for each row."""
@@ -180,6 +183,20 @@ class OnePass:
 
     def _graph_reader(self) -> GraphReader:
         return GraphReader(self.setup.text_graph, self.setup.max_length)
+
+
+def worthwhile_padding() -> float:
+    """Return the most tokens of padding in a batch of texts, as in `Limits`.
+
+    On a CPU, a row takes about as long in a batch as alone, so that little padding is worth it. There is no limit where
+    a program is compiled for each number of rows (JAX), nor on accelerators, which read many rows at once.
+    """
+    if not on_tensorflow():
+        return math.inf
+    import tensorflow as tf
+
+    devices = tf.config.list_logical_devices()
+    return PADDING if all(device.device_type == "CPU" for device in devices) else math.inf
 
 
 class TracedService:

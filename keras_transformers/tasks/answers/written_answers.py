@@ -17,7 +17,7 @@ from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import BLANK, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import spell
-from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import (
     check_counts,
@@ -99,7 +99,7 @@ class Writing:
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
-        texts, (batch_size,) = check_texts("texts", texts), check_counts(batch_size=batch_size)
+        texts, limits = check_texts("texts", texts), Limits(*check_counts(batch_size=batch_size))
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams)
         service = self.service
@@ -109,9 +109,9 @@ class Writing:
             columns = service.answer(texts, num_sequences, request.rows(numbers), decoding)
             return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
-        chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(batch_size, growing=False))
+        chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(limits.rows, growing=False))
         count, progress = token_counts(self.setup.tokenizer, self.setup.max_length), Progress(verbose, len(texts))
-        return [*answer_chunks(chunks, answer, lambda rows: count([row[:1] for row in rows]), batch_size, progress)]
+        return [*answer_chunks(chunks, answer, lambda rows: count([row[:1] for row in rows]), limits, progress)]
 
     def predict_stream(self, texts: Iterable[str], *, batch_size: int = 16, **options: Any) -> Iterator[dict[str, Any]]:
         """Yield what `predict` returns, one text at a time: for more texts than fit in memory.

@@ -10,7 +10,14 @@ import pytest
 import questions
 import tiny
 
-from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.by_length import (
+    Limits,
+    answer_chunks,
+    batches_of,
+    chunk_sizes,
+    read_chunks,
+    token_counts,
+)
 from keras_transformers.tasks.answers.progress import Progress
 
 TEXTS = ["a fine film " * (1 + 7 * number % 5) for number in range(23)]
@@ -34,8 +41,26 @@ def test_the_longest_rows_come_first_and_answers_in_order():
         return batches[-1]
 
     words = ["aa", "a", "aaaa", "b", "aaa"]
-    assert [*answer_chunks([[(word,) for word in words]], answer, lengths, 2, Progress(0))] == words
+    assert [*answer_chunks([[(word,) for word in words]], answer, lengths, Limits(2), Progress(0))] == words
     assert batches == [["aaaa", "aaa"], ["aa", "a"], ["b"]]
+
+
+@pytest.mark.parametrize("length", [np.inf, 40])
+@pytest.mark.parametrize("padding", [0, 30, np.inf])
+def test_a_batch_has_no_more_padding_than_allowed(padding, length):
+    """Of rows that the model cuts, only what it reads counts; the next row would have been too much."""
+    sizes, rows = np.random.default_rng(0).integers(1, 90, 200), 16
+    batches = [*batches_of(sizes, Limits(rows, padding, length))]
+    assert sorted(row for batch in batches for row in batch) == [*range(200)]
+
+    def padded(batch):
+        read = np.minimum(sizes[batch], length)
+        return len(batch) * read[0] - read.sum()
+
+    for batch, following in pairwise([*batches, []]):
+        assert padded(batch) <= padding and len(batch) <= rows
+        assert sizes[batch].tolist() == sorted(sizes[batch], reverse=True)
+        assert not following or len(batch) == rows or padded([*batch, following[0]]) > padding
 
 
 def test_an_iterator_is_read_a_chunk_at_a_time():
