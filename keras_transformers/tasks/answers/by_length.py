@@ -128,7 +128,7 @@ def answer_chunks(
     """
     for rows in chunks:
         is_one = len(rows) <= (limits.rows if limits.padding == math.inf else 1)
-        batches = [[*range(len(rows))]] if is_one else batches_of(lengths(rows), limits)
+        batches = [[*range(len(rows))]] if is_one else batches_of(lengths(rows), _limits_of_rows(limits, rows[0]))
         answers: list[Any] = [None] * len(rows)
         started = ((batch, answer([rows[place] for place in batch])) for batch in batches)
         for batch, found in ahead(started, IN_FLIGHT):
@@ -137,6 +137,12 @@ def answer_chunks(
             progress.add(len(batch))
         yield from answers
     progress.finish()
+
+
+def _limits_of_rows(limits: Limits, row: Row) -> Limits:
+    """Return the limits of a batch of rows like this one: of labels or choices, each is padded with the text."""
+    pairs = max((len(value) for value in row if isinstance(value, list)), default=1)
+    return limits._replace(padding=limits.padding / max(pairs, 1))
 
 
 def batches_of(lengths: np.ndarray, limits: Limits) -> Iterator[list[int]]:

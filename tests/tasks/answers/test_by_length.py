@@ -30,7 +30,7 @@ def task():
 
 
 def lengths(rows):
-    return np.array([len(text) for (text,) in rows])
+    return np.array([len(text) for text, *_ in rows])
 
 
 def test_the_longest_rows_come_first_and_answers_in_order():
@@ -61,6 +61,19 @@ def test_a_batch_has_no_more_padding_than_allowed(padding, length):
         assert padded(batch) <= padding and len(batch) <= rows
         assert sizes[batch].tolist() == sorted(sizes[batch], reverse=True)
         assert not following or len(batch) == rows or padded([*batch, following[0]]) > padding
+
+
+@pytest.mark.parametrize(("labels", "expected"), [(1, [3]), (2, [2, 1]), (10, [1, 1, 1])])
+def test_padding_counts_once_for_each_label(labels, expected):
+    """A text with labels is read as often as there are labels."""
+    rows, batches = [("a" * length, ["b"] * labels) for length in (10, 8, 6)], []
+
+    def answer(batch):
+        batches.append(len(batch))
+        return batch
+
+    assert [*answer_chunks([rows], answer, lengths, Limits(3, padding=6), Progress(0))] == rows
+    assert batches == expected
 
 
 def test_an_iterator_is_read_a_chunk_at_a_time():
