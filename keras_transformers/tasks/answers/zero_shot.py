@@ -127,10 +127,7 @@ def zero_shot_method(
                 or the template has no place for them.
         """
         if answers is None:
-            raise ValueError(
-                "zero_shot needs a classifier of entailment, with a label that begins with 'entail', and another one: "
-                f"received the labels {shown(list(classes.names))}. Load a model that was trained on NLI."
-            )
+            raise _lacks_entailment(classes)
         names = _checked(labels)
         sentence = check_template(default_template if template is None else template)
         (most,) = check_counts(batch_size=batch_size)
@@ -140,6 +137,14 @@ def zero_shot_method(
         return [_described(names, row, multi_label) for row in found]
 
     return zero_shot
+
+
+def _lacks_entailment(classes: Labels) -> ValueError:
+    """Return the error for a classifier of other labels than entailment."""
+    return ValueError(
+        "zero_shot needs a classifier of entailment, with a label that begins with 'entail', and another one: received "
+        f"the labels {shown(list(classes.names))}. Load a model that was trained on NLI."
+    )
 
 
 def _answers(setup: Setup, model: keras.Model, classes: Labels) -> OnePass | None:
