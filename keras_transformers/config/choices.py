@@ -11,12 +11,11 @@ NORM_ORDERS = ("pre", "post")
 ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
 IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
-MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
+MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution", "none")  # "none": no blocks, vectors of tokens alone
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 CLASSIFIER_POOLINGS = ("first", "mean", "late")
 HEAD_TRANSFORMS = ("masked_lm", "all", "none")
-ONE_STACK = ("num_decoder_layers", "encoder_vocabulary_size", "decoder_start_id")  # fields that need two stacks
 FARTHEST = 2**20  # largest distance with a bucket of its own: they are listed one by one
 PAD_ID = 1  # fairseq's, in every vocabulary
 
@@ -50,29 +49,15 @@ def position_kinds(positions: Any) -> tuple[str, ...]:
     return tuple(positions) if isinstance(positions, (list, tuple)) else (positions,)
 
 
-def check_choices(config: Any) -> None:
-    """Check that each choice is known, and that fields for two stacks are set only in encoder-decoder models.
+def check_positions(config: Any) -> None:
+    """Check the kinds of positions. Recurrent and convolutional models may have none.
 
     Args:
         config: A `TransformerConfig`.
 
     Raises:
-        ValueError: A choice is unknown, or a field needs two stacks.
+        ValueError: A kind is unknown, or does not go with the mixer or with another kind.
     """
-    choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
-               "position_layout": POSITION_LAYOUTS, "classifier_pooling": CLASSIFIER_POOLINGS,
-               "head_transform": HEAD_TRANSFORMS}  # fmt: skip
-    for name, allowed in choices.items():
-        if getattr(config, name) not in allowed:
-            raise ValueError(f"{name} must be one of {allowed}: received {shown(getattr(config, name))}.")
-    _check_positions(config)
-    given = [name for name in ONE_STACK if getattr(config, name) is not None]
-    if given and config.kind != "encoder_decoder":
-        raise ValueError(f"{given} belong to a model of two stacks: received them with kind={config.kind!r}.")
-
-
-def _check_positions(config: Any) -> None:
-    """Check the kinds of positions. Recurrent and convolutional models may have none."""
     has_attention = config.mixer == "attention"
     allowed = POSITIONS if has_attention else (*ABSOLUTE, None)
     mixer = "" if has_attention else f" with mixer={config.mixer!r}"
@@ -90,15 +75,21 @@ def _check_positions(config: Any) -> None:
             )
 
 
-def check_mixer(config: Any) -> None:
-    """Check that the fields of recurrent and convolutional blocks go together.
+def check_combinations(config: Any) -> None:
+    """Check that the fields of a configuration go together.
 
     Args:
-        config: A `TransformerConfig`.
+        config: A `TransformerConfig` whose fields have been checked one by one.
 
     Raises:
-        ValueError: They do not.
+        ValueError: Two of them do not.
     """
+    for check in (_check_mixer, _check_sharing, _check_encoder_vocabulary, _check_blocks, _check_distances):
+        check(config)
+
+
+def _check_mixer(config: Any) -> None:
+    """Check that the fields of recurrent and convolutional blocks go together."""
     if config.kernel_size % 2 != 1:
         raise ValueError(f"kernel_size must be an odd number: received {config.kernel_size}.")
     no_crossing = config.kind != "encoder_decoder" or config.mixer in ("attention", "convolution")
@@ -107,27 +98,25 @@ def check_mixer(config: Any) -> None:
             "cross_attention=False needs kind='encoder_decoder' and a recurrent mixer, which begins with a state "
             f"of the encoder: received kind={config.kind!r}, mixer={config.mixer!r}."
         )
-    if config.mixer != "attention" and config.block_options:
-        raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
-    given = [name for name in ("norm_bias", "intermediate_bias") if getattr(config, name) is not None]
-    if config.mixer != "attention" and given:
-        raise ValueError(f"{given} need attention: received them with mixer={config.mixer!r}. Leave them out.")
-
-
-def check_sharing(config: Any) -> None:
-    """Check that an embedding width and groups of blocks are used in encoders only, and that the groups fit the blocks.
-
-    Args:
-        config: A `TransformerConfig`.
-
-    Raises:
-        ValueError: They are not.
-    """
-    given = [name for name in ("embedding_dim", "num_block_groups") if getattr(config, name) is not None]
-    if given and (config.kind != "encoder" or config.mixer != "attention"):
+    if (config.mixer == "none") != (config.num_layers == 0) or (config.mixer == "none" and config.kind != "encoder"):
         raise ValueError(
-            f"{given} belong to an encoder with attention: received them with kind={config.kind!r}, "
-            f"mixer={config.mixer!r}. Leave them out."
+            f"num_layers must be 0, of an encoder, with mixer='none', which has no blocks: received num_layers="
+            f"{config.num_layers}, kind={config.kind!r}, mixer={config.mixer!r}."
+        )
+    names = ("attention_bias", "attention_output_bias", "feed_forward_bias", "intermediate_bias")
+    biases = {name: getattr(config, name) for name in (*names, *(["norm_bias"] if config.norm == "layer" else []))}
+    if config.mixer != "attention" and len(set(biases.values())) > 1:
+        raise ValueError(
+            f"biases that differ need attention: received {biases} with mixer={config.mixer!r}. Give use_bias alone."
+        )
+
+
+def _check_sharing(config: Any) -> None:
+    """Check that groups of blocks fit the blocks, and query heads the key heads that they share."""
+    if config.num_heads % config.num_kv_heads:
+        raise ValueError(
+            f"num_heads must be a multiple of num_kv_heads: received num_heads={config.num_heads}, "
+            f"num_kv_heads={config.num_kv_heads}."
         )
     if (config.num_block_groups or 0) > config.num_layers:
         raise ValueError(
@@ -140,61 +129,16 @@ def check_sharing(config: Any) -> None:
         )
 
 
-def check_heads(config: Any) -> None:
-    """Check that the options of an encoder's heads are given to an encoder only.
-
-    Args:
-        config: A `TransformerConfig`.
-
-    Raises:
-        ValueError: They are not.
-    """
-    usual = {"classifier_pooling": CLASSIFIER_POOLINGS[0], "head_transform": HEAD_TRANSFORMS[0], "head_bias": True}
-    given = [name for name, value in usual.items() if getattr(config, name) != value]
-    if given and config.kind != "encoder":
-        raise ValueError(
-            f"{given} belong to an encoder: received them with kind={config.kind!r}. A decoder's classifier reads the "
-            "last token. Leave them out."
-        )
-
-
-def check_offset(config: Any) -> None:
-    """Check that a position offset is used only with an encoder's position table.
-
-    Args:
-        config: A `TransformerConfig`.
-
-    Raises:
-        ValueError: The model has no such table, or the offset is wrong.
-    """
-    if config.position_offset and ("learned" not in config.position_kinds or config.kind != "encoder"):
-        raise ValueError(
-            "position_offset needs an encoder with learned positions: received "
-            f"position_offset={config.position_offset} with kind={config.kind!r}, positions={config.positions!r}."
-        )
-
-
-def check_distances(config: Any) -> None:
-    """Check that disentangled positions are used in encoders with a key head for each query head, and their sizes.
-
-    Args:
-        config: A `TransformerConfig`.
-
-    Raises:
-        ValueError: They are not, or another model has their fields.
-    """
-    given = [name for name in ("position_buckets", "max_distance") if getattr(config, name) is not None]
+def _check_distances(config: Any) -> None:
+    """Check that disentangled positions are used in encoders with a key head for each query head, and their sizes."""
     if "disentangled" not in config.position_kinds:
-        if given:
-            raise ValueError(
-                f"{given} belong to disentangled positions: received them with positions={config.positions!r}. Leave "
-                "them out."
-            )
         return
-    if config.kind != "encoder" or config.num_kv_heads != config.num_heads or "position_buckets" not in given:
+    shares = config.num_kv_heads != config.num_heads
+    if config.kind != "encoder" or shares or config.head_norm is not None or config.position_buckets is None:
         raise ValueError(
-            "disentangled positions need an encoder with a key head for each query head, and position_buckets: "
-            f"received kind={config.kind!r}, num_heads={config.num_heads}, num_kv_heads={config.num_kv_heads}, "
+            "disentangled positions need an encoder with a key head for each query head, no head_norm, and "
+            f"position_buckets: received kind={config.kind!r}, num_heads={config.num_heads}, "
+            f"num_kv_heads={config.num_kv_heads}, head_norm={config.head_norm!r}, "
             f"position_buckets={config.position_buckets}."
         )
     check_buckets(config.position_buckets, config.max_distance or config.max_length)
@@ -204,7 +148,7 @@ def check_buckets(num_buckets: int, max_distance: int) -> None:
     """Check that buckets of logarithmic width lie between the near distances and the largest one.
 
     Args:
-        num_buckets: Of each direction; distances up to half of it have a bucket each.
+        num_buckets: Number of buckets for each direction; distances up to half of it have a bucket each.
         max_distance: The first distance in the last bucket.
 
     Raises:
@@ -225,25 +169,13 @@ def check_buckets(num_buckets: int, max_distance: int) -> None:
         )
 
 
-def check_blocks(config: Any) -> None:
-    """Check that there are no more block options than blocks, and that they and a factor fit the other fields.
-
-    Args:
-        config: A `TransformerConfig`.
-
-    Raises:
-        ValueError: They do not.
-    """
+def _check_blocks(config: Any) -> None:
+    """Check that there are no more block options than blocks, and that they fit the other fields."""
     most = max(config.num_layers, config.num_decoder_layers or 0)
     if len(config.block_options) > most:
         raise ValueError(
             f"block_options must have one entry for each block or fewer, which are repeated: received "
             f"{len(config.block_options)} for {most} blocks."
-        )
-    if "rotary" not in config.position_kinds and config.rotary_scaling_factor != 1:
-        raise ValueError(
-            f"rotary_scaling_factor needs positions='rotary': received {config.rotary_scaling_factor} with positions="
-            f"{config.positions!r}. Leave it out."
         )
     for options in config.block_options:
         if "rotary" not in config.position_kinds and not (options.rotary and options.max_wavelength is None):
@@ -256,3 +188,10 @@ def check_blocks(config: Any) -> None:
                 f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
                 f"{config.norm_order!r}, whose next sublayer takes the output of that norm."
             )
+
+
+def _check_encoder_vocabulary(config: Any) -> None:
+    """Check that the id of padding is in the vocabularies of both stacks."""
+    if config.encoder_vocabulary_size and config.fill_id >= config.encoder_vocabulary_size:
+        below = f"expected one in [0, {config.encoder_vocabulary_size}), the encoder's vocabulary"
+        raise ValueError(f"pad_id is a token of both sides: {below}; received {config.pad_id}.")

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from keras_transformers.config.block_options import BlockOptions, make_block_options
+from keras_transformers.config.block_options import BlockOptions
 from keras_transformers.config.choices import (
-    check_blocks,
-    check_choices,
-    check_distances,
-    check_heads,
-    check_mixer,
-    check_offset,
-    check_sharing,
+    CLASSIFIER_POOLINGS,
+    HEAD_TRANSFORMS,
+    KINDS,
+    MIXERS,
+    NORM_ORDERS,
+    NORMS,
+    POSITION_LAYOUTS,
+    check_combinations,
+    check_positions,
     position_kinds,
 )
-from keras_transformers.config.limits import check_kinds, check_limits
-from keras_transformers.config.numbers import check_ids, check_numbers
-from keras_transformers.utils.number_checks import is_size
-from keras_transformers.utils.untrusted import brief, shown
+from keras_transformers.config.fields import (
+    AT_LEAST_ZERO,
+    COUNT,
+    FINITE,
+    INITIALIZER_RANGE,
+    NUM_BLOCKS,
+    POSITIVE,
+    RATE,
+    SIZE,
+    SWITCH,
+    TEXT,
+    TOKEN_ID,
+    TOKEN_IDS,
+    BlockArgument,
+    Needs,
+    check_fields,
+    check_needs,
+    one_of,
+)
+from keras_transformers.config.filled_values import BIASES, fill_values, has_biases
+from keras_transformers.config.limits import check_limits
+from keras_transformers.utils.untrusted import brief
+
+EVERY_BLOCK = BlockArgument(("attention", "mixer"))
+ENCODERS, TWO_STACKS = Needs(("encoder",)), Needs(("encoder_decoder",))
+ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +65,7 @@ class TransformerConfig:
         embedding_dim: Width of the embeddings, which a dense layer then projects to `hidden_dim` (ALBERT, ELECTRA
             small); `hidden_dim`, without projection, when None.
         num_block_groups: Number of groups of consecutive blocks whose members have the same weights (ALBERT); when
-            None, each block has weights of its own.
+            None, each block has separate weights.
         dropout: Rate after the embeddings and after each sublayer.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
@@ -51,9 +74,9 @@ class TransformerConfig:
         final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
         pooler_activation: Keras activation of the pooler; of the masked-LM head too, if `head_transform` is `"all"`.
-        classifier_pooling: What the classifier of an encoder reads: `"first"`, the first token; `"mean"`, the mean of
+        classifier_pooling: Input of the classifier of an encoder: `"first"`, the first token; `"mean"`, the mean of
             all tokens; or `"late"`, each token, and then takes the mean of the logits (EuroBERT).
-        head_transform: Which heads of an encoder begin with a dense layer, an activation and a norm: `"masked_lm"`,
+        head_transform: Heads of an encoder that begin with a dense layer, an activation and a norm: `"masked_lm"`,
             the masked LM's (BERT); `"all"`, those that read single tokens, too, and the pooler has a norm (ModernBERT);
             `"none"` (EuroBERT).
         head_bias: Whether the dense layers at the beginning of heads have biases.
@@ -77,9 +100,14 @@ class TransformerConfig:
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
-        use_bias: Whether the dense layers of blocks have biases.
-        norm_bias: Whether layer norms have biases; `use_bias` when None.
-        intermediate_bias: Whether the feed-forward layers before the activation have biases; `use_bias` when None.
+        head_norm: Norm of each head's queries and keys, `"layer"` or `"rms"`; None for none.
+        attention_soft_cap: Bound of the query-key products: `soft_cap` of `Attention`; None for none.
+        use_bias: Whether there are biases; the five fields below, where they are None, are filled with it.
+        attention_bias: Whether the projections of queries, keys and values have biases.
+        attention_output_bias: Whether the output layers of attentions have biases; `attention_bias` when None.
+        feed_forward_bias: Whether the feed-forward layers have biases; of recurrent and convolutional blocks, all.
+        intermediate_bias: Whether the feed-forward layers before the activation have; `feed_forward_bias` when None.
+        norm_bias: Whether layer norms have biases; False for RMS norms.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
             for `1 / sqrt(inputs)`.
         embedding_initializer_range: The same for token embeddings; `initializer_range` when None.
@@ -90,7 +118,7 @@ class TransformerConfig:
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
-        rotary_scaling_factor: What rotary positions are divided by: `scaling_factor` of `RotaryPositions`.
+        rotary_scaling_factor: Divisor of rotary positions: `scaling_factor` of `RotaryPositions`.
         pad_id: Token id of padding; 0 when None, except in a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
@@ -117,113 +145,83 @@ class TransformerConfig:
     True
     """
 
-    family: str
-    vocabulary_size: int
-    num_layers: int
-    num_heads: int
-    hidden_dim: int
-    intermediate_dim: int
-    max_length: int
-    kind: str = "encoder"
-    num_segments: int = 0
-    embedding_dim: int | None = None
-    num_block_groups: int | None = None
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    activation_dropout: float = 0.0
-    pooler_dropout: float = 0.0
-    classifier_dropout: float | None = None
-    final_dropout: bool = False
-    activation: str = "gelu"
-    pooler_activation: str = "tanh"
-    classifier_pooling: str = "first"
-    head_transform: str = "masked_lm"
-    head_bias: bool = True
-    epsilon: float = 1e-12
-    norm: str = "layer"
-    norm_order: str = "post"
-    mixer: str = "attention"
-    cross_attention: bool = True
-    kernel_size: int = 3
+    family: Annotated[str, TEXT]
+    vocabulary_size: Annotated[int, SIZE]
+    num_layers: Annotated[int, NUM_BLOCKS]
+    num_heads: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))]
+    hidden_dim: Annotated[int, SIZE]
+    intermediate_dim: Annotated[int, SIZE, EVERY_BLOCK]
+    max_length: Annotated[int, SIZE]
+    kind: Annotated[str, one_of(*KINDS)] = "encoder"
+    num_segments: Annotated[int, COUNT] = 0
+    embedding_dim: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
+    num_block_groups: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
+    dropout: Annotated[float, RATE, EVERY_BLOCK] = 0.1
+    attention_dropout: Annotated[float, RATE, BlockArgument(("attention", "mixer_decoder"))] = 0.1
+    activation_dropout: Annotated[float, RATE, BlockArgument()] = 0.0
+    pooler_dropout: Annotated[float, RATE] = 0.0
+    classifier_dropout: Annotated[float | None, RATE] = None
+    final_dropout: Annotated[bool, SWITCH] = False
+    activation: Annotated[str, TEXT, EVERY_BLOCK] = "gelu"
+    pooler_activation: Annotated[str, TEXT] = "tanh"
+    classifier_pooling: Annotated[str, one_of(*CLASSIFIER_POOLINGS), ENCODERS] = "first"
+    head_transform: Annotated[str, one_of(*HEAD_TRANSFORMS), ENCODERS] = "masked_lm"
+    head_bias: Annotated[bool, SWITCH, ENCODERS] = True
+    epsilon: Annotated[float, AT_LEAST_ZERO, EVERY_BLOCK] = 1e-12
+    norm: Annotated[str, one_of(*NORMS), EVERY_BLOCK] = "layer"
+    norm_order: Annotated[str, one_of(*NORM_ORDERS), EVERY_BLOCK] = "post"
+    mixer: Annotated[str, one_of(*MIXERS), BlockArgument(("mixer",))] = "attention"
+    cross_attention: Annotated[bool, SWITCH] = True
+    kernel_size: Annotated[int, SIZE, BlockArgument(("mixer",))] = 3
     positions: str | tuple[str, ...] | None = "learned"
-    position_offset: int = 0
-    position_buckets: int | None = None
-    max_distance: int | None = None
-    position_layout: str = "interleaved"
-    num_kv_heads: int = None  # type: ignore[assignment]  # filled in
-    head_dim: int = None  # type: ignore[assignment]  # filled in
-    attention_scale: float | None = None
-    gated: bool = False
-    use_bias: bool = True
-    norm_bias: bool | None = None
-    intermediate_bias: bool | None = None
-    initializer_range: float | str | None = 0.02
-    embedding_initializer_range: float | None = None
-    output_initializer_range: float | None = None
-    tie_embeddings: bool = True
-    scale_outputs: bool = False
-    output_bias: bool = False
-    scale_embeddings: bool = False
-    embedding_norm: bool | None = None
-    max_wavelength: float = 10000.0
-    rotary_scaling_factor: float = 1.0
-    pad_id: int | None = None
-    bos_id: int | None = None
-    eos_ids: tuple[int, ...] = ()
-    num_decoder_layers: int | None = None
-    encoder_vocabulary_size: int | None = None
-    decoder_start_id: int | None = None
-    block_options: tuple[BlockOptions, ...] = ()
+    position_offset: Annotated[int, COUNT, Needs(("encoder",), positions="learned")] = 0
+    position_buckets: Annotated[int | None, SIZE, Needs(positions="disentangled")] = None
+    max_distance: Annotated[int | None, SIZE, Needs(positions="disentangled")] = None
+    position_layout: Annotated[str, one_of(*POSITION_LAYOUTS)] = "interleaved"
+    num_kv_heads: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
+    head_dim: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
+    head_norm: Annotated[str | None, one_of(*NORMS), ATTENTION, BlockArgument()] = None
+    attention_scale: Annotated[float | None, FINITE, BlockArgument(("attention", "mixer_decoder"), "scale")] = None
+    attention_soft_cap: Annotated[float | None, POSITIVE, ATTENTION, BlockArgument(name="soft_cap")] = None
+    gated: Annotated[bool, SWITCH, EVERY_BLOCK] = False
+    use_bias: dataclasses.InitVar[bool] = True
+    attention_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
+    attention_output_bias: Annotated[bool, SWITCH, BlockArgument(name="output_bias")] = None  # type: ignore[assignment]
+    feed_forward_bias: Annotated[bool, SWITCH, BlockArgument(), BlockArgument(("mixer",), "use_bias")] = None  # type: ignore[assignment]
+    intermediate_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
+    norm_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
+    initializer_range: Annotated[float | str | None, INITIALIZER_RANGE, EVERY_BLOCK] = 0.02
+    embedding_initializer_range: Annotated[float | None, INITIALIZER_RANGE] = None
+    output_initializer_range: Annotated[float | None, INITIALIZER_RANGE, EVERY_BLOCK] = None
+    tie_embeddings: Annotated[bool, SWITCH] = True
+    scale_outputs: Annotated[bool, SWITCH] = False
+    output_bias: Annotated[bool, SWITCH] = False
+    scale_embeddings: Annotated[bool, SWITCH] = False
+    embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
+    max_wavelength: Annotated[float, POSITIVE] = 10000.0
+    rotary_scaling_factor: Annotated[float, POSITIVE, Needs(positions="rotary")] = 1.0
+    pad_id: Annotated[int | None, TOKEN_ID] = None
+    bos_id: Annotated[int | None, TOKEN_ID] = None
+    eos_ids: Annotated[tuple[int, ...], TOKEN_IDS] = ()
+    num_decoder_layers: Annotated[int | None, NUM_BLOCKS, TWO_STACKS] = None
+    encoder_vocabulary_size: Annotated[int | None, SIZE, TWO_STACKS] = None
+    decoder_start_id: Annotated[int | None, TOKEN_ID, TWO_STACKS] = None
+    block_options: Annotated[tuple[BlockOptions, ...], ATTENTION] = ()
 
     __repr__ = brief
 
-    def __post_init__(self):
-        if isinstance(self.eos_ids, str) or not isinstance(self.eos_ids, Sequence):
-            raise ValueError(f"eos_ids must be a list of token ids: received {shown(self.eos_ids)}.")
-        self._set("eos_ids", tuple(self.eos_ids))
-        if isinstance(self.positions, (list, tuple)):
-            self._set(
-                "positions", tuple(self.positions) if len(self.positions) > 1 else next(iter(self.positions), None)
-            )
-        self._set("block_options", make_block_options(self.block_options))
-        if self.embedding_norm is None:
-            self._set("embedding_norm", self.norm_order == "post")
-        if self.kind == "encoder_decoder" and self.num_decoder_layers is None:
-            self._set("num_decoder_layers", self.num_layers)
-        if self.pad_id is None and self.kind != "decoder":
-            self._set("pad_id", 0)
-        self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
-        if self.head_dim is None:
-            if not (is_size(self.hidden_dim) and is_size(self.num_heads)) or self.hidden_dim % self.num_heads:
-                raise ValueError(
-                    "hidden_dim and num_heads must be whole numbers, one divisible by the other: received hidden_dim="
-                    f"{shown(self.hidden_dim)}, num_heads={shown(self.num_heads)}. Choose others or give head_dim."
-                )
-            self._set("head_dim", self.hidden_dim // self.num_heads)
-        check_choices(self)
-        check_kinds(self)
-        check_numbers(self)
-        check_mixer(self)
-        check_sharing(self)
-        check_heads(self)
-        check_ids(self)
-        check_blocks(self)
-        check_offset(self)
-        check_distances(self)
+    def __post_init__(self, use_bias: bool):
+        fill_values(self, use_bias)
+        check_fields(self)
+        check_positions(self)
+        check_needs(self)
+        check_combinations(self)
         check_limits(self)
-
-    def _set(self, name: str, value: Any):
-        object.__setattr__(self, name, value)
 
     @property
     def position_kinds(self) -> tuple[str, ...]:
         """Names of the kinds of positions."""
         return position_kinds(self.positions)
-
-    @property
-    def has_norm_bias(self) -> bool:
-        """Return whether layer norms have biases."""
-        return self.use_bias if self.norm_bias is None else self.norm_bias
 
     @property
     def fill_id(self) -> int:
@@ -245,7 +243,7 @@ class TransformerConfig:
         """Return the number of the layer that computes a block: the block's own, or that of its group.
 
         Args:
-            index: From 0.
+            index: Number of the block, from 0.
         """
         return index if self.num_block_groups is None else index * self.num_block_groups // self.num_layers
 
@@ -253,7 +251,7 @@ class TransformerConfig:
         """Return the options of one block, with the configuration's values in place of None.
 
         Args:
-            index: From 0.
+            index: Number of the block, from 0.
             side: As for `num_blocks`.
 
         Returns:
@@ -268,8 +266,10 @@ class TransformerConfig:
         return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
 
     def replace(self, **changes: Any) -> TransformerConfig:
-        """Return a copy with other values, checked again."""
-        return dataclasses.replace(self, **changes)
+        """Return a copy with other values, checked again; `use_bias` replaces all biases that are not given."""
+        if "use_bias" in changes:
+            changes = dict.fromkeys(BIASES, None) | changes
+        return dataclasses.replace(self, **{"use_bias": True} | changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by field name."""
@@ -278,7 +278,10 @@ class TransformerConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
         """Build a configuration from the values of `to_dict`; an unknown key is a `ValueError`."""
-        known = {field.name for field in dataclasses.fields(cls)}
+        known = {field.name for field in dataclasses.fields(cls)} | {"use_bias"}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")
         return cls(**values)
+
+
+TransformerConfig.use_bias = property(has_biases)  # type: ignore[attr-defined]  # beside the argument of this name

@@ -61,7 +61,7 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
     """Return the head of a model as a function from hidden states (..., D) to logits (..., V).
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         model: A model with a `language_model_head`.
     """
     if config.tie_embeddings:

@@ -42,11 +42,18 @@ def masked_lm_head(
     (None, None, 100)
     """
     gathered = GatherTokens(dtype=dtype)(hidden_states, positions=mask_positions)  # (B, M, D)
+    return token_logits(config, embedding, gathered, dtype)
+
+
+def token_logits(
+    config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
+) -> Tensor:
+    """Return the logits (B, T, V) of the masked language model's head at all positions: see `masked_lm_head`."""
     if config.head_transform == "none":
-        return language_model_head(config, embedding, gathered, dtype)
+        return language_model_head(config, embedding, hidden_states, dtype)
     activation = config.pooler_activation if config.head_transform == "all" else config.activation
     normed = transform(
-        config, gathered, "masked_lm_dense", config.embedding_dim or config.hidden_dim, activation,
+        config, hidden_states, "masked_lm_dense", config.embedding_dim or config.hidden_dim, activation,
         norm_name="masked_lm_norm", dtype=dtype,
-    )  # (B, M, D), or the width of the embeddings  # fmt: skip
+    )  # (B, T, D), or the width of the embeddings  # fmt: skip
     return OutputBias(dtype=dtype, name="masked_lm_bias")(embedding(normed, reverse=True))

@@ -63,7 +63,7 @@ def of_pooled(
         config: Sizes and options; `classifier_pooling` says what is read.
         hidden_states: (B, T, D).
         padding_mask: (B, T), 0 for padding.
-        head: From (..., D) to (..., C).
+        head: Function from (..., D) to (..., C).
         dtype: Name of a Keras dtype policy.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Vectors of texts: the ways of pooling that sentence-transformers has, and dense layers behind them."""
+"""Vectors of texts: the ways of pooling that sentence-transformers has, and layers behind them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from keras import ops
 from keras_transformers.heads.pooling import mean_of_tokens
 from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.layers.core.dense import Dense, find_activation
+from keras_transformers.layers.core.dropout import Dropout
+from keras_transformers.layers.core.layer_norm import LayerNormalization
 from keras_transformers.utils.tensor_types import Tensor
 
 Pool = Callable[[Tensor, Tensor], Tensor]  # from float32 states (B, T, D) and a mask (B, T) of bool, to vectors (B, D)
@@ -24,7 +26,7 @@ def pooled(
     https://arxiv.org/abs/2202.08904.
 
     Args:
-        ways: Of `POOLINGS`.
+        ways: Names in `POOLINGS`.
         hidden_states: (B, T, D).
         padding_mask: (B, T), 0 for padding, at the end of a row.
         prompt_length: (B,) integers, the first tokens of each text that are left out; None to leave none out.
@@ -49,27 +51,49 @@ def pooled(
     return vectors[0] if len(vectors) == 1 else ops.concatenate(vectors, axis=-1)
 
 
-def dense_layers(dense: Sequence[Mapping[str, Any]]) -> list[Dense]:
-    """Make dense layers for vectors of texts, in float32: `vector_dense_0`, `vector_dense_1`, ...
+def vector_layers(layers: Sequence[Mapping[str, Any]]) -> list[Callable[[Tensor], Tensor]]:
+    """Make layers for vectors of texts, in float32: `vector_dense_0`, `vector_norm_1`, ... by their place.
 
     Args:
-        dense: For each layer `units`, and perhaps `activation` and `use_bias`.
+        layers: A dict for each. `layer` is its kind: `"dense"`, which is the default, has `units`, and perhaps
+            `activation` and `use_bias`; `"layer_norm"`; `"dropout"` has a `rate`; `"normalize"` scales a vector to
+            length one.
 
     Example:
 
-    >>> [layer.name for layer in dense_layers([{"units": 4, "activation": "tanh"}, {"units": 2}])]
-    ['vector_dense_0', 'vector_dense_1']
+    >>> dense, norm = vector_layers([{"units": 4, "activation": "tanh"}, {"layer": "layer_norm"}])
+    >>> dense.name, norm.name
+    ('vector_dense_0', 'vector_norm_1')
     """
-    return [
-        Dense(
-            options["units"],
-            activation=find_activation(options.get("activation", "linear")),
-            use_bias=options.get("use_bias", True),
-            dtype="float32",
-            name=f"vector_dense_{number}",
-        )
-        for number, options in enumerate(dense)
-    ]
+    return [LAYERS[options.get("layer", "dense")](options, number) for number, options in enumerate(layers)]
+
+
+def normalized(vectors: Tensor) -> Tensor:
+    """Return vectors (B, D) scaled to length one; zero vectors stay zero, as in PyTorch."""
+    return ops.normalize(vectors, axis=-1, epsilon=1e-12)
+
+
+def _dense(options: Mapping[str, Any], number: int) -> Dense:
+    return Dense(
+        options["units"],
+        activation=find_activation(options.get("activation", "linear")),
+        use_bias=options.get("use_bias", True),
+        dtype="float32",
+        name=f"vector_dense_{number}",
+    )
+
+
+def _layer_norm(options: Mapping[str, Any], number: int) -> LayerNormalization:
+    return LayerNormalization(epsilon=1e-5, dtype="float32", name=f"vector_norm_{number}")  # PyTorch's epsilon
+
+
+def _dropout(options: Mapping[str, Any], number: int) -> Dropout:
+    return Dropout(options["rate"], dtype="float32", name=f"vector_dropout_{number}")
+
+
+LAYERS: Mapping[str, Callable[[Mapping[str, Any], int], Callable[[Tensor], Tensor]]] = {
+    "dense": _dense, "layer_norm": _layer_norm, "dropout": _dropout, "normalize": lambda options, number: normalized,
+}  # fmt: skip
 
 
 def _first(states: Tensor, mask: Tensor) -> Tensor:

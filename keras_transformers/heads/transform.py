@@ -5,8 +5,8 @@ from __future__ import annotations
 import keras
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.layers.core.dense import Dense, dense_initializer, find_activation
+from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -21,10 +21,10 @@ def transform(
     Args:
         config: Sizes and options.
         hidden_states: (..., D).
-        name: Of the dense layer, such as `"pooler"`.
+        name: Name of the dense layer, such as `"pooler"`.
         units: Outputs of the dense layer, U.
-        activation: Its Keras activation.
-        norm_name: Of the norm; None if there is none.
+        activation: Keras activation of the dense layer.
+        norm_name: Name of the norm; None if there is none.
         dtype: Name of a Keras dtype policy.
 
     Returns:
@@ -49,7 +49,7 @@ def transform(
     if norm_name is None:
         return hidden_states
     dtype = dtype or keras.config.dtype_policy().name
-    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.has_norm_bias)(hidden_states)  # (..., U)
+    return make_norm(config.norm, config.epsilon, dtype, norm_name, config.norm_bias)(hidden_states)  # (..., U)
 
 
 def pooler_transform(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:

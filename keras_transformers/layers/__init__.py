@@ -2,6 +2,7 @@
 
 from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.masks import causal_mask, combine, document_mask, padding_mask, window_mask
+from keras_transformers.layers.blocks.copy_weights import copy_weights
 from keras_transformers.layers.blocks.decoder_block import DecoderBlock
 from keras_transformers.layers.blocks.encoder_block import EncoderBlock
 from keras_transformers.layers.blocks.feed_forward import FeedForward
@@ -10,7 +11,7 @@ from keras_transformers.layers.blocks.mixer_encoder_block import MixerEncoderBlo
 from keras_transformers.layers.blocks.residual import residual
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.core.embedding import TokenEmbedding
-from keras_transformers.layers.core.layer_norm import LayerNormalization
+from keras_transformers.layers.core.layer_norm import LayerNormalization, RMSNormalization
 from keras_transformers.layers.mixers.convolution import Convolution
 from keras_transformers.layers.mixers.recurrence import Recurrence
 from keras_transformers.layers.positions.absolute import (
@@ -39,6 +40,7 @@ __all__ = [
     "MixerDecoderBlock",
     "MixerEncoderBlock",
     "PositionIds",
+    "RMSNormalization",
     "Recurrence",
     "RelativePositionBias",
     "RotaryPositions",
@@ -47,6 +49,7 @@ __all__ = [
     "TokenPositions",
     "causal_mask",
     "combine",
+    "copy_weights",
     "document_mask",
     "padding_mask",
     "residual",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import PositionIds, combine, document_mask
-from keras_transformers.layers.attention.masks import reach_mask
-from keras_transformers.models.build import Layers, has_long_texts, reach, rotary_names
+from keras_transformers.layers.attention.masks import asymmetric_window_mask
+from keras_transformers.models.build import Layers, has_long_texts, rotary_names, window_sides
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -26,8 +26,8 @@ def block_inputs(
         is_cached: Whether the keys come from a cache.
 
     Returns:
-        A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes its
-        own mask, `attention_mask` or `documents`; `rotary`, `position_bias` or `relative_positions` if it has
+        A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes the
+        mask itself, `attention_mask` or `documents`; `rotary`, `position_bias` or `relative_positions` if it has
         positions that are not in the embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of
         a decoder take `positions` only, which show where a text begins.
     """
@@ -46,7 +46,9 @@ def block_inputs(
             # Places in the row, not positions: a text number that occurs again after another text begins a new text.
             places = (PositionIds(name="place_ids")(documents),) * 2  # (1, T)
         visible = {
-            window: {"attention_mask": combine(attention_mask, reach_mask(*places, *reach(window, side)))}
+            window: {
+                "attention_mask": combine(attention_mask, asymmetric_window_mask(*places, *window_sides(window, side)))
+            }
             for window in dict.fromkeys(windows)
         }
 
@@ -59,6 +61,6 @@ def block_inputs(
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)
 
-    causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or `reach` hide later tokens
+    causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or windows hide later tokens
     pairs = zip(windows, positions, strict=True)
     return [{**visible[window], **own_positions, **causal} for window, own_positions in pairs]

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.config.fields import block_arguments
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
@@ -26,8 +27,9 @@ from keras_transformers.layers import (
 )
 from keras_transformers.layers.attention.attention import LINEAR_FROM
 from keras_transformers.layers.attention.cache import joined
-from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.layers.attention.scores import ALL_KEYS
 from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.utils.tensor_types import Tensor
 
 # Optional outputs beside the hidden states of each stack.
@@ -35,12 +37,6 @@ OPTIONAL_OUTPUTS: dict[str, tuple[str, ...]] = {"encoder": ("attention_scores", 
 OPTIONAL_OUTPUTS["decoder"] = OPTIONAL_OUTPUTS["encoder"]
 OPTIONAL_OUTPUTS["encoder_decoder"] = (
     *OPTIONAL_OUTPUTS["decoder"], "cross_attention_scores", "encoder_attention_scores", "all_encoder_hidden_states",
-)  # fmt: skip
-# Fields of the configuration that are also options of a block, or of a layer inside it.
-BLOCK_OPTIONS = (
-    "num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
-    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "norm_bias", "intermediate_bias",
-    "initializer_range",
 )  # fmt: skip
 Layers = Mapping[str, keras.layers.Layer]
 
@@ -160,9 +156,7 @@ def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
 def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
     if config.mixer != "attention":
         return _mixer_blocks(config, side, dtype)
-    options: dict[str, Any] = {name: getattr(config, name) for name in BLOCK_OPTIONS}
-    options |= {"scale": config.attention_scale, "dtype": dtype}
-    options["output_initializer_range"] = config.output_initializer_range
+    options: dict[str, Any] = block_arguments(config, "attention") | {"dtype": dtype}
     if not has_long_texts(config):
         options["linear_from"] = None  # the fastest way, as no text is long
     two_stacks = config.kind == "encoder_decoder"
@@ -175,9 +169,9 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
         # For alignments, which may be asked for at any time: weights that are no output of the model cost nothing.
         options["return_scores"] |= two_stacks
     blocks = [config.block(index, side) for index in range(config.num_block_groups or config.num_blocks(side))]
-    reaches = [reach(own.attention_window, side) if has_long_texts(config) else (None, None) for own in blocks]
+    windows = [window_sides(own.attention_window, side) if has_long_texts(config) else ALL_KEYS for own in blocks]
     return [
-        block_class(name=f"{side}_block_{index}", attention_norm=own.attention_norm, reach=reaches[index], **options)
+        block_class(name=f"{side}_block_{index}", attention_norm=own.attention_norm, window=windows[index], **options)
         for index, own in enumerate(blocks)
     ]
 
@@ -187,7 +181,7 @@ def has_long_texts(config: TransformerConfig) -> bool:
     return config.max_length >= LINEAR_FROM
 
 
-def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
+def window_sides(window: int | None, side: str) -> tuple[int | None, int | None]:
     """Convert a block's attention window to the number of tokens that a token sees before and after itself."""
     if side == "decoder":
         return (None if window is None else window - 1, 0)
@@ -195,23 +189,18 @@ def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
 
 
 def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[keras.layers.Layer]:
-    names: tuple[str, ...] = (
-        "mixer", "intermediate_dim", "kernel_size", "gated", "activation", "dropout", "norm", "norm_order", "epsilon",
-        "use_bias", "initializer_range", "output_initializer_range",
-    )  # fmt: skip
     block_class: type = MixerEncoderBlock
     options: dict[str, Any] = {"bidirectional": config.cross_attention}
     if side == "decoder":
         block_class, two_stacks = MixerDecoderBlock, config.kind == "encoder_decoder"
-        names = (*names, "num_heads", "head_dim", "num_kv_heads", "attention_dropout")
         reads = "attention" if config.cross_attention else "state"
         options = {
             "encoder": reads if two_stacks else None,
-            "scale": config.attention_scale,
             "return_scores": config.cross_attention,
             "return_cache": True,
+            **block_arguments(config, "mixer_decoder"),
         }
-    options |= {name: getattr(config, name) for name in names} | {"dtype": dtype}
+    options |= block_arguments(config, "mixer") | {"dtype": dtype}
     return [block_class(name=f"{side}_block_{index}", **options) for index in range(config.num_blocks(side))]
 
 
@@ -238,7 +227,7 @@ def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[ke
 
 
 def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Layer:
-    return make_norm(config.norm, config.epsilon, dtype, name, config.has_norm_bias)
+    return make_norm(config.norm, config.epsilon, dtype, name, config.norm_bias)
 
 
 def stack(layers: Layers, side: str) -> Layers:

@@ -27,7 +27,7 @@ def decoder(
         outputs: Optional outputs to add: `"attention_scores"` (the weights of every head), `"all_hidden_states"`
             (the embeddings and the output of every block).
         dtype: Name of a Keras dtype policy; the global one when None.
-        name: Of the model.
+        name: Name of the model.
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `padding_mask`: 0 = padding, at the end of
@@ -59,12 +59,12 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
     """Build the model that reads whole prompts and returns the cache for `step`, over a decoder's layers.
 
     Args:
-        config: Of the model.
-        model: Of `decoder` or `encoder_decoder`, or a model with heads made from one.
-        outputs: `"cross_attention_scores"` adds those of a model of two stacks.
+        config: Configuration of the model.
+        model: Model made by `decoder` or `encoder_decoder`, or a model with heads made from one.
+        outputs: `"cross_attention_scores"` adds the scores of an encoder-decoder's cross-attention.
 
     Returns:
-        A functional model. Inputs: those of the model without its heads. Outputs: `hidden_states` (B, T, D), and
+        A functional model. Inputs: as for the model without its heads. Outputs: `hidden_states` (B, T, D), and
         `cache`, a dict for each block: `key` and `value`, each (B, K, T, H), with an encoder also `cross_key` and
         `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
 
@@ -91,9 +91,9 @@ def step(
     """Build the model that takes a few new tokens and a cache, over a decoder's layers.
 
     Args:
-        config: Of the model.
-        model: Of `decoder` or `encoder_decoder`, or a model with heads made from one.
-        outputs: `"cross_attention_scores"` adds those of a model of two stacks.
+        config: Configuration of the model.
+        model: Model made by `decoder` or `encoder_decoder`, or a model with heads made from one.
+        outputs: `"cross_attention_scores"` adds the scores of an encoder-decoder's cross-attention.
         in_place: Whether the given cache may be overwritten, as in `layers.Attention`.
 
     Returns:
@@ -161,7 +161,7 @@ def walk(
 
     Args:
         config: Sizes and options.
-        layers: Of the decoder, by name.
+        layers: Layers of the decoder, by name.
         token_ids: int32 (B, T).
         queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all tokens that they may attend to.
         documents: Integer (B, T), the text of each token, as in `document_mask`; without a cache.

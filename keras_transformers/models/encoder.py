@@ -25,7 +25,7 @@ def encoder(
         outputs: Optional outputs to add: `"attention_scores"` (the weights of every head), `"all_hidden_states"`
             (the embeddings and the output of every block).
         dtype: Name of a Keras dtype policy; the global one when None.
-        name: Of the model.
+        name: Name of the model.
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids`, `segment_ids` (where the configuration has
@@ -84,7 +84,7 @@ def encode_source(
     """Pass the source through the encoder beside a decoder.
 
     Args:
-        config: Of a model of two stacks.
+        config: Configuration of an encoder-decoder.
         layers: All layers of the model, by name.
         inputs: `encoder_token_ids` and `encoder_padding_mask`, each int32 (B, S).
 

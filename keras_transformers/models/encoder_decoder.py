@@ -27,7 +27,7 @@ def encoder_decoder(
         outputs: Optional outputs to add: `"attention_scores"` and `"all_hidden_states"` of the decoder,
             `"cross_attention_scores"`, `"encoder_attention_scores"`, `"all_encoder_hidden_states"`.
         dtype: Name of a Keras dtype policy; the global one when None.
-        name: Of the model.
+        name: Name of the model.
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, S) `encoder_token_ids` and `encoder_padding_mask` (non-zero =

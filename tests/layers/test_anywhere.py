@@ -46,7 +46,7 @@ LAYERS = {
     "mixer encoder block": lambda: MixerEncoderBlock("gru", 6),
     "mixer decoder block": lambda: MixerDecoderBlock("lstm", 6),
 }
-QUICK = ["attention", "encoder block", "decoder block"]
+QUICK = ["attention"]
 on_tensorflow = pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="of TensorFlow")
 each_layer = pytest.mark.parametrize("name", LAYERS)
 
@@ -106,7 +106,7 @@ def test_cloned_and_saved(name, tmp_path):
     check_same(keras.saving.load_model(tmp_path / "model.keras")(X), model(X), 0)
 
 
-@pytest.mark.integration(quick=QUICK)
+@pytest.mark.integration
 @each_layer
 def test_in_a_subclass(name, tmp_path):
     model = Own(name)

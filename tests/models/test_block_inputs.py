@@ -226,8 +226,8 @@ def test_a_decoder_of_long_texts_makes_its_masks_in_chunks(name):
         weights[weight.path].assign(np.resize(to_numpy(weight), weights[weight.path].shape))
     expected, found = (to_numpy(each(inputs)["hidden_states"]) for each in (model, long_model))
     np.testing.assert_allclose(found[documents > 0], expected[documents > 0], **tolerance("float32"))
-    assert model.get_layer("decoder_block_0").attention.reach == (None, None)
-    assert long_model.get_layer("decoder_block_0").attention.reach[1] == 0
+    assert model.get_layer("decoder_block_0").attention.window == (None, None)
+    assert long_model.get_layer("decoder_block_0").attention.window[1] == 0
     for positions, step_states in decode(long_config, long_model, inputs["token_ids"][1:], np.array([4]), stride=2):
         np.testing.assert_allclose(step_states[0], found[1, positions[0]], **tolerance("float32"))
 
@@ -243,4 +243,7 @@ def test_an_encoder_of_long_texts_makes_its_masks_in_chunks():
     real = np.asarray(inputs["padding_mask"]) > 0
     assert not real.all()
     np.testing.assert_allclose(found[real], expected[real], **tolerance("float32"))
-    assert [models[1].get_layer(f"encoder_block_{index}").attention.reach for index in (0, 1)] == [(2, 2), (None, None)]
+    assert [models[1].get_layer(f"encoder_block_{index}").attention.window for index in (0, 1)] == [
+        (2, 2),
+        (None, None),
+    ]

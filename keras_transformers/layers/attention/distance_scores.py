@@ -20,7 +20,7 @@ class Distances(NamedTuple):
 
 
 def by_distance(keys: Tensor, queries: Tensor, rows: Tensor) -> Distances:
-    """Return the vectors of all distances from those of the rows of a table.
+    """Return the vectors of all distances from the rows of a table.
 
     Args:
         keys: (1, N, R, H), the rows projected like keys.
@@ -75,7 +75,7 @@ def part(distances: Distances, starts: tuple[Tensor, Tensor], size: Tensor | int
 def distance_scores(query: Tensor, key: Tensor, distances: Distances) -> Tensor:
     """Return what distances add to the scores: content to position, and position to content.
 
-    Each vector is multiplied with those of all distances; the wanted products lie on diagonals, which are cut out
+    Each vector is multiplied with the vectors of all distances; the wanted products lie on diagonals, which are cut out
     without a gather: in 0.6 of the time (8 x 128 tokens, 12 heads, TensorFlow on a CPU).
     Paper: He et al. 2021, https://arxiv.org/abs/2006.03654.
 
@@ -134,30 +134,6 @@ def chunk_scores(query: Tensor, key: Tensor, distances: Distances) -> Tensor:
     return _of_queries(query, distances, keys) + of_keys[..., :keys]
 
 
-def with_distances(
-    position_bias: Tensor | None, query: Tensor, key: Tensor, distances: Distances | None, scores: Any = distance_scores
-) -> Tensor | None:
-    """Add what distances add to the scores to another bias; either may be None.
-
-    Args:
-        position_bias: (B|1, N, T, S), or None.
-        query, key, distances: As in `distance_scores`; `distances` may be None.
-        scores: `distance_scores` or `chunk_scores`.
-
-    Returns:
-        (B|1, N, T, S), or None.
-
-    Example:
-
-    >>> with_distances(None, np.ones((1, 2, 3, 4)), np.ones((1, 2, 3, 4)), None) is None
-    True
-    """
-    if distances is None:
-        return position_bias
-    of_distances = scores(query, key, distances)  # (B, N, T, S)
-    return of_distances if position_bias is None else of_distances + ops.cast(position_bias, of_distances.dtype)
-
-
 def check_distances(relative_positions: Any, attention: Any, length: int | None, is_self: bool) -> None:
     """Check that disentangled positions fit the tokens and the heads.
 
@@ -180,10 +156,10 @@ def check_distances(relative_positions: Any, attention: Any, length: int | None,
             "relative_positions need self-attention without a cache: received a context or a cache, whose keys have "
             "other distances. Leave them out."
         )
-    if attention.num_kv_heads != attention.num_heads:
+    if attention.num_kv_heads != attention.num_heads or attention.head_norm is not None:
         raise ValueError(
-            f"relative_positions need a key head for each query head: received num_heads={attention.num_heads} with "
-            f"num_kv_heads={attention.num_kv_heads}."
+            "relative_positions need a key head for each query head and no norms of heads: received num_heads="
+            f"{attention.num_heads} with num_kv_heads={attention.num_kv_heads}, head_norm={attention.head_norm!r}."
         )
     parts = relative_positions if isinstance(relative_positions, (tuple, list)) else [relative_positions]
     shapes, rows = [tuple(part.shape) for part in parts], None if length is None else 2 * length

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.attention.query_chunks import Visible
+from keras_transformers.layers.attention.scores import ScoreOptions, Visible
 from keras_transformers.layers.core.accelerator import Accelerator, accelerator
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -17,30 +17,32 @@ LOWEST = -3e4  # of a bias: float16 ends at -65,504
 
 
 def fused_implementation(
-    query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None, is_short: bool
+    query: Tensor, key: Tensor, value: Tensor, options: ScoreOptions, is_short: bool
 ) -> str | None:
     """Return the kernel for `fused_attention`: an `implementation` of `jax.nn.dot_product_attention`, or None.
 
     Args:
-        query, key, value, visible, position_bias: As in `fused_attention`.
+        query, key, value, options: As in `fused_attention`.
         is_short: Whether memory may grow with the number of scores.
 
     Example:
 
     >>> x = np.ones((1, 2, 4, 8), "float32")
-    >>> fused_implementation(x, x, x, Visible(), None, is_short=True) is None
+    >>> fused_implementation(x, x, x, ScoreOptions(), is_short=True) is None
     True
     """
-    if keras.backend.backend() != "jax":
+    if keras.backend.backend() != "jax" or not options.suits_kernels:
         return None
     import jax
 
     dtypes = {keras.backend.standardize_dtype(x.dtype) for x in (query, key, value)}
     # The kernel refuses queries, keys and values whose heads are on different devices.
     is_split = isinstance(keras.distribution.distribution(), keras.distribution.ModelParallel)
-    if len(dtypes) != 1 or is_split or jax.__version_info__ < OLDEST_JAX:
+    is_uneven = value.shape[-1] != query.shape[-1]  # kernels have one width of heads
+    if len(dtypes) != 1 or is_uneven or is_split or jax.__version_info__ < OLDEST_JAX:
         return None
-    has_table = position_bias is not None or kernel_options(visible, position_bias, key.shape[2]) is None
+    bias = options.position_bias
+    has_table = bias is not None or kernel_options(options.visible, bias, key.shape[2]) is None
     sizes = (query.shape[2], key.shape[2], query.shape[3])
     return chosen_kernel(accelerator(), dtypes.pop(), sizes, has_table, is_short)
 
@@ -50,12 +52,12 @@ def chosen_kernel(
 ) -> str | None:
     """Return the kernel of a device for an attention; None if no kernel takes it.
 
-    cuDNN's limits are those of `jax/_src/cudnn/fused_attention_stablehlo.py` and of cudnn-frontend's
+    cuDNN's limits are as in `jax/_src/cudnn/fused_attention_stablehlo.py` and of cudnn-frontend's
     `sdpa_support_surface.h`, of the forward and the backward pass: a gradient may be asked for later.
 
     Args:
-        device: What computes.
-        dtype: Of queries, keys and values.
+        device: Device that computes.
+        dtype: Dtype of queries, keys and values.
         sizes: T, S and H; JAX may have symbols for T and S.
         has_table: Whether a mask or a bias (B|1, N|1, T, S) goes with it.
         is_short: Whether memory may grow with T * S.
@@ -86,9 +88,7 @@ def chosen_kernel(
     return "cudnn"
 
 
-def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None, implementation: Any
-) -> Tensor:
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, options: ScoreOptions, implementation: Any) -> Tensor:
     """Compute `mix(attention_weights(...), value)` by `jax.nn.dot_product_attention`.
 
     With cuDNN no scores are kept. A mask or a bias is a table in the dtype of the queries: a causal mask or a causal
@@ -98,8 +98,8 @@ def fused_attention(
         query: (B, N, T, H), scaled.
         key: (B, K, S, H).
         value: (B, K, S, H).
-        visible: Which keys a query may see. Where a query sees none, its output is the mean of all values.
-        position_bias: (B|1, 1|N, 1|T, S), or None.
+        options: A `position_bias` may be (B|1, 1|N, 1|T, S). Where a query sees no key, its output is the mean of all
+            values.
         implementation: `"cudnn"` or `"xla"`, from `fused_implementation`.
 
     Returns:
@@ -109,13 +109,14 @@ def fused_attention(
 
     >>> x = np.ones((1, 2, 4, 8), "float32")
     >>> if keras.backend.backend() == "jax":
-    ...     assert fused_attention(x, x, x, Visible(reach=(None, 0)), None, "xla").shape == (1, 2, 4, 8)
+    ...     assert fused_attention(x, x, x, ScoreOptions(Visible(window=(None, 0))), "xla").shape == (1, 2, 4, 8)
     """
     import jax
 
     length, keys = query.shape[2], key.shape[2]
-    options, mask, bias = kernel_options(visible, position_bias, keys), None, position_bias
-    if options is None:
+    visible, bias, mask = options.visible, options.position_bias, None
+    kernel = kernel_options(visible, bias, keys)
+    if kernel is None:
         mask = ops.expand_dims(visible.whole(length), 1)  # (B|1, 1, 1|T, S)
         sees = ops.any(mask, axis=-1, keepdims=True)  # (B|1, 1, 1|T, 1)
         # Without a key to see: equal scores for all keys, as kernels are not finite without any.
@@ -128,7 +129,7 @@ def fused_attention(
 
     query, key, value = (ops.transpose(x, (0, 2, 1, 3)) for x in (query, key, value))  # (B, T, N, H), (B, S, K, H)
     mixed = jax.nn.dot_product_attention(
-        query, key, value, bias, mask, scale=1.0, implementation=implementation, **(options or {})
+        query, key, value, bias, mask, scale=1.0, implementation=implementation, **(kernel or {})
     )  # (B, T, N, H)
     return ops.transpose(mixed, (0, 2, 1, 3))
 
@@ -137,19 +138,19 @@ def kernel_options(visible: Visible, position_bias: Any, keys: Any) -> dict[str,
     """Return the options of a kernel that hide keys; None where only a mask can.
 
     Args:
-        visible, position_bias: As in `fused_attention`.
+        visible, position_bias: As in `ScoreOptions`.
         keys: S.
 
     Example:
 
-    >>> kernel_options(Visible(reach=(2, 0)), None, keys=8)
+    >>> kernel_options(Visible(window=(2, 0)), None, keys=8)
     {'is_causal': True, 'local_window_size': (2, 0)}
-    >>> kernel_options(Visible(reach=(2, 2)), None, keys=8) is None
+    >>> kernel_options(Visible(window=(2, 2)), None, keys=8) is None
     True
     """
     if visible.attention_mask is not None or visible.documents is not None:
         return None
-    before, after = visible.reach
+    before, after = visible.window
     if before is None and after is None:
         return {}
     if after != 0 or not isinstance(keys, int):

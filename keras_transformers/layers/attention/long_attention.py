@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import keras
 from keras import ops
 
-from keras_transformers.layers.attention.distance_scores import Distances, chunk_scores, longer, with_distances
-from keras_transformers.layers.attention.products import attention_weights, group, mix, products
-from keras_transformers.layers.attention.query_chunks import CHUNK, EVERYTHING, Chunk, Chunks, Draws, Visible, take
+from keras_transformers.layers.attention.distance_scores import Distances, chunk_scores, longer
+from keras_transformers.layers.attention.products import group, mix, products
+from keras_transformers.layers.attention.query_chunks import CHUNK, Chunk, Chunks, Draws, take
+from keras_transformers.layers.attention.scores import PLAIN, ScoreOptions, attention_weights, products_gradient
 from keras_transformers.layers.core.custom_gradient import custom_gradient
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -18,11 +20,9 @@ def long_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    visible: Visible = EVERYTHING,
-    position_bias: Tensor | None = None,
+    options: ScoreOptions = PLAIN,
     draws: Draws | None = None,
     chunk: int = CHUNK,
-    distances: Distances | None = None,
 ) -> Tensor:
     """Compute `mix(attention_weights(...), value)` in memory that grows linearly with the number of queries.
 
@@ -34,12 +34,11 @@ def long_attention(
     Args:
         query: (B, N, T, H), scaled.
         key: (B, K, S, H).
-        value: (B, K, S, H).
-        visible: Which keys a query may see. Where a query sees none, its output is a mean of any keys.
-        position_bias: (B|1, N, T, S), which is quadratic itself, as is its gradient.
-        draws: Returns the factors of dropout for the weights of each chunk; None for no dropout.
+        value: (B, K, S, H); here H may differ.
+        options: A `position_bias` (B|1, N, T, S) is quadratic itself, as is its gradient; the scores of `distances` are
+            computed chunk by chunk. Where a query sees no key, its output is a mean of any values.
+        draws: Function that returns the factors of dropout for the weights of a chunk; None for no dropout.
         chunk: Queries at a time.
-        distances: Of T queries and S keys, whose scores are computed chunk by chunk; or None.
 
     Returns:
         (B, N, T, H).
@@ -49,11 +48,11 @@ def long_attention(
     >>> long_attention(*np.ones((3, 1, 2, 5, 4), "float32"), chunk=2).shape.as_list()
     [1, 2, 5, 4]
     """
-    if distances is not None:
-        distances = longer(distances, -ops.shape(query)[2] % chunk)
+    if options.distances is not None:
+        options = options._replace(distances=longer(options.distances, -ops.shape(query)[2] % chunk))
     if keras.backend.backend() == "tensorflow":
-        return _on_tensorflow(query, key, value, visible, position_bias, draws, chunk, distances)
-    chunks = Chunks(query, key, value, visible, position_bias, draws, chunk, distances)
+        return _on_tensorflow(query, key, value, options, draws, chunk)
+    chunks = Chunks(query, key, value, options, draws, chunk)
     attend = keras.remat(lambda index: _attend(chunks.at(index)))
     return chunks.join(ops.map(attend, ops.arange(chunks.number)))
 
@@ -65,8 +64,7 @@ def _attend(chunk: Chunk):
 
 def _weights(chunk: Chunk):
     """Compute a chunk's attention weights, float32 (B, N, t, W)."""
-    bias = with_distances(chunk.position_bias, chunk.query, chunk.key, chunk.distances, chunk_scores)  # (B|1, N, t, S)
-    return attention_weights(chunk.query, chunk.key, chunk.attention_mask, bias)
+    return attention_weights(chunk.query, chunk.key, chunk.options, in_chunks=True)
 
 
 def _dropped(weights, chunk: Chunk):
@@ -74,14 +72,15 @@ def _dropped(weights, chunk: Chunk):
     return ops.cast(weights if chunk.multipliers is None else weights * chunk.multipliers, chunk.value.dtype)
 
 
-def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int, distances):
+def _on_tensorflow(query, key, value, options: ScoreOptions, draws, size: int):
     """Attend with a gradient written by hand, as TensorFlow's would keep the scores of every round of the loop."""
+    position_bias, distances = options.position_bias, options.distances
 
     def attend(query, key, value, *more):
         bias = None if position_bias is None else more[0]
         vectors = None if distances is None else Distances(*more[-2:])
-        chunks = Chunks(query, key, value, visible, bias, draws, size, vectors)
-        parts, _ = _loop(chunks.number, query, lambda index: (_attend(chunks.at(index)), ()))
+        chunks = Chunks(query, key, value, options._replace(position_bias=bias, distances=vectors), draws, size)
+        parts, _ = _loop(chunks.number, query, lambda index: (_attend(chunks.at(index)), ()), last=value.shape[-1])
         output = chunks.join(parts)  # (B, N, T, H)
 
         def gradient(upstream):
@@ -102,11 +101,12 @@ def _gradients(chunks: Chunks, outputs, upstreams):
         of_value = _sums_over_queries(_dropped(weights, chunk), upstream, chunk.value)  # (B, K, W, H)
 
         of_scores = _of_scores(chunk, weights, take(outputs, index), upstream)  # (B, N, t, W)
-        of_scores = ops.cast(of_scores, chunk.key.dtype)
-        of_key = _sums_over_queries(of_scores, chunk.query, chunk.key)  # (B, K, W, H)
-        of_query = mix(of_scores, chunk.key)  # (B, N, t, H)
-        if chunk.distances is not None:
-            more_of_query, more_of_key, *of_distances = _of_distances(chunk, of_scores)
+        of_products = products_gradient(chunk.query, chunk.key, chunk.options, of_scores)  # (B, N, t, W)
+        of_products = ops.cast(of_products, chunk.key.dtype)
+        of_key = _sums_over_queries(of_products, chunk.query, chunk.key)  # (B, K, W, H)
+        of_query = mix(of_products, chunk.key)  # (B, N, t, H)
+        if chunk.options.distances is not None:
+            more_of_query, more_of_key, *of_distances = _of_distances(chunk, ops.cast(of_scores, chunk.key.dtype))
             of_query, of_key = of_query + more_of_query, of_key + more_of_key
             distance_sums = tuple(map(_add_rows, distance_sums, of_distances, chunks.starts(index)))
         return of_query, (add(key_sum, of_key, chunk), add(value_sum, of_value, chunk), *distance_sums)
@@ -114,7 +114,7 @@ def _gradients(chunks: Chunks, outputs, upstreams):
     def bias_gradient(index):
         chunk = chunks.at(index)
         of_scores = _of_scores(chunk, _weights(chunk), take(outputs, index), take(upstreams, index))  # (B, N, t, S)
-        return _like(of_scores, chunk.position_bias), ()
+        return _like(of_scores, chunk.options.position_bias), ()
 
     def add(sums, part, chunk):
         """Add a chunk's part (B, K, W, H) to sums (B, K, S, H)."""
@@ -132,7 +132,7 @@ def _gradients(chunks: Chunks, outputs, upstreams):
 
 
 def _of_distances(chunk: Chunk, upstream):
-    """Compute what distances add to the gradients of queries and keys, and their own, from that of the scores.
+    """Compute what distances add to the gradients of queries, keys and distances, from the gradient of the scores.
 
     Args:
         chunk: With distances.
@@ -143,18 +143,20 @@ def _of_distances(chunk: Chunk, upstream):
     """
     import tensorflow as tf
 
-    inputs = [chunk.query, chunk.key, *(chunk.distances or ())]
+    distances: Any = chunk.options.distances
+    inputs = [chunk.query, chunk.key, *distances]
     with tf.GradientTape() as tape:
         tape.watch(inputs)
-        scores = with_distances(None, chunk.query, chunk.key, chunk.distances, chunk_scores)  # (B, N, t, S)
+        scores = chunk_scores(chunk.query, chunk.key, distances)  # (B, N, t, S)
     of_query, *others = tape.gradient(scores, inputs, upstream)
     return of_query, *(ops.cast(x, "float32") for x in others)
 
 
 def _of_scores(chunk: Chunk, weights, output, upstream):
     """Compute the gradient of the scores, float32 (B, N, t, W), from the gradient of the output, (B, N, t, H)."""
-    if chunk.attention_mask is not None:  # if a query sees no key, the output does not depend on its scores
-        sees = ops.any(chunk.attention_mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
+    mask = chunk.options.visible.attention_mask
+    if mask is not None:  # if a query sees no key, the output does not depend on its scores
+        sees = ops.any(mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
         upstream = ops.where(sees, upstream, 0.0)
     of_weights = ops.cast(products(upstream, chunk.value), "float32")  # (B, N, t, W)
     if chunk.multipliers is not None:
@@ -190,14 +192,16 @@ def _like(x, bias):
     return ops.cast(ops.sum(x, axis=0, keepdims=True) if bias.shape[0] == 1 else x, bias.dtype)
 
 
-def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, list]:
-    """Return the outputs of all rounds, (C, B, N, t, X) in the dtype and width of `like`, and the last round's carry.
+def _loop(number, like, body: Callable, carry: Sequence = (), last: int | None = None) -> tuple[Tensor, list]:
+    """Return the outputs of all rounds, (C, B, N, t, X), and the last round's carry.
+
+    Outputs have the dtype of `like`, and its width or `last`.
 
     Rounds run one at a time: TensorFlow would overlap them, with the scores of several chunks at once.
     """
     import tensorflow as tf
 
-    shape = (like.shape[0], like.shape[1], None, like.shape[-1])
+    shape = (like.shape[0], like.shape[1], None, like.shape[-1] if last is None else last)
     parts = tf.TensorArray(like.dtype, size=number, element_shape=shape)
 
     def one_round(index, parts, *carry):

@@ -63,10 +63,10 @@ def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: in
     >>> window_mask(np.arange(4)[None], np.arange(4)[None], max_distance=1).numpy().astype(int).tolist()
     [[[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]]
     """
-    return reach_mask(query_positions, key_positions, max_distance, max_distance)
+    return asymmetric_window_mask(query_positions, key_positions, max_distance, max_distance)
 
 
-def reach_mask(
+def asymmetric_window_mask(
     query_positions: Tensor, key_positions: Tensor, before: int | None = None, after: int | None = None
 ) -> Tensor:
     """Return the attention mask that hides tokens outside a window with different sizes before and after the query.
@@ -82,21 +82,21 @@ def reach_mask(
 
     Example:
 
-    >>> reach_mask(np.arange(4)[None], np.arange(4)[None], before=1, after=0).numpy().astype(int).tolist()
+    >>> asymmetric_window_mask(np.arange(4)[None], np.arange(4)[None], before=1, after=0).numpy().astype(int).tolist()
     [[[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]]
     """
     distances = ops.expand_dims(query_positions, 2) - ops.expand_dims(key_positions, 1)  # (1|B, T, S)
     return combine(None if before is None else distances <= before, None if after is None else distances >= -after)
 
 
-def cached_mask(cache_positions: Tensor | None, length: Tensor | int, key: Tensor, reach: tuple) -> Tensor:
+def cached_mask(cache_positions: Tensor | None, length: Tensor | int, key: Tensor, window: tuple) -> Tensor:
     """Return the attention mask of queries with a cache, or with keys of another text.
 
     Args:
         cache_positions: Integer positions of the queries (1|B, T), or None for 0, 1, 2, ...
         length: T.
         key: (B, K, S, H), of which S counts.
-        reach: As in `Attention`.
+        window: As in `Attention`.
 
     Returns:
         Boolean (1|B, T, S), or None if nothing is hidden.
@@ -107,11 +107,12 @@ def cached_mask(cache_positions: Tensor | None, length: Tensor | int, key: Tenso
     [[[1, 0, 0], [1, 1, 0]]]
     """
     queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
-    return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)
+    keys = ops.arange(ops.shape(key)[2], dtype="int32")[None]  # (1, S)
+    return asymmetric_window_mask(ops.cast(queries, "int32"), keys, *window)
 
 
 def combine(*masks: Tensor) -> Tensor:
-    """Return the conjunction of attention masks; None stands for no restriction.
+    """Return the conjunction of attention masks; None means no restriction.
 
     Args:
         *masks: Boolean (B, 1|T, S), or None.
@@ -153,7 +154,7 @@ def document_mask(documents: Tensor, key_documents: Tensor | None = None) -> Ten
 
 
 def true_first(flags: Tensor) -> Tensor:
-    """Return column numbers, first the columns of True, then those of False, each in order.
+    """Return column numbers, first the columns of True, then the columns of False, each in order.
 
     Args:
         flags: (B, T) bool.

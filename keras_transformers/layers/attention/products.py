@@ -4,39 +4,7 @@ from __future__ import annotations
 
 from keras import ops
 
-from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.utils.tensor_types import Tensor
-
-
-def attention_weights(
-    query: Tensor, key: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None
-) -> Tensor:
-    """Return the softmax of the products of queries and keys.
-
-    Args:
-        query: (B, N, T, H), scaled.
-        key: (B, K, S, H).
-        attention_mask: Boolean (B|1, 1|T, S), True = may attend.
-        position_bias: (B|1, N, T, S), added to the products.
-
-    Returns:
-        float32 (B, N, T, S).
-
-    Example:
-
-    >>> attention_weights(np.zeros((1, 4, 3, 8)), np.zeros((1, 2, 2, 8)))[0, 0, 0].numpy().tolist()
-    [0.5, 0.5]
-    """
-    scores = products(query, key)  # (B, N, T, S)
-    scores = ops.cast(scores, "float32")  # half precision would lose the tail of the softmax
-    if position_bias is not None:
-        scores = scores + ops.cast(position_bias, scores.dtype)
-    if attention_mask is not None:
-        # Adding a large negative number would be a little faster, but keep infinite scores of hidden keys (float16).
-        scores = ops.where(ops.expand_dims(attention_mask, 1), scores, NEVER)
-
-    # Keras warns of a softmax over a single number, with which a decoder begins.
-    return ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)
 
 
 def products(rows: Tensor, columns: Tensor) -> Tensor:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_transformers.layers.attention.distance_scores import Distances, part
-from keras_transformers.layers.attention.masks import combine, document_mask, reach_mask
-from keras_transformers.utils.number_checks import is_number
+from keras_transformers.layers.attention.distance_scores import part
+from keras_transformers.layers.attention.masks import asymmetric_window_mask, combine, document_mask
+from keras_transformers.layers.attention.scores import ALL_KEYS, ScoreOptions, Visible
 from keras_transformers.utils.tensor_types import Tensor
 
 CHUNK, LEAST = 256, 32  # queries of a chunk: maximum and minimum
@@ -21,38 +20,13 @@ SCORES = 2**21  # maximum scores of a head in a chunk that has more than the min
 Draws = Callable[[Tensor, tuple], Tensor]
 
 
-class Visible(NamedTuple):
-    """The keys that a query may see; None for no restriction.
-
-    Only `attention_mask` may be quadratic in the length. `documents` has a number for each token, `reach` one pair.
-    """
-
-    attention_mask: Tensor | None = None  # boolean (B|1, 1|T, S)
-    documents: Tensor | None = None  # integer (B, T), with S = T: the text of each token, as in `document_mask`
-    reach: tuple[int | None, int | None] = (None, None)  # with S = T: places before and after the query
-
-    def whole(self, length: Tensor | int) -> Tensor | None:
-        """Return the mask of all queries, boolean (B|1, 1|T, S)."""
-        places = ops.arange(length, dtype="int32")[None]  # (1, T)
-        return combine(
-            self.attention_mask,
-            None if self.documents is None else document_mask(self.documents),
-            None if self.reach == (None, None) else reach_mask(places, places, *self.reach),
-        )
-
-
-EVERYTHING = Visible()
-
-
 class Chunk(NamedTuple):
-    """A chunk: t queries, the W keys that they may see, and the masks, bias and dropout for them."""
+    """A chunk: t queries, the W keys that they may see, and the options of their scores and dropout."""
 
     query: Tensor  # (B, N, t, H), scaled
     key: Tensor  # (B, K, W, H)
     value: Tensor  # (B, K, W, H)
-    attention_mask: Tensor | None  # boolean (B|1, 1|t, W)
-    position_bias: Tensor | None  # (B|1, N, t, S): beside a bias or distances all keys are taken, W = S
-    distances: Distances | None  # of t queries and S keys
+    options: ScoreOptions  # the mask (B|1, 1|t, W), a bias (B|1, N, t, S); beside a bias or distances W = S
     multipliers: Tensor | None  # of dropout, float32 (B, N, t, W)
     first_key: Tensor  # int32, the place of the first of the keys
 
@@ -63,27 +37,25 @@ class Chunks:
     Args:
         query: (B, N, T, H), scaled.
         key, value: (B, K, S, H).
-        visible: Which keys a query may see.
-        position_bias: (B|1, N, T, S), or None.
-        draws: Of dropout, or None.
+        options: The options of the scores; `distances` of C * t queries and S keys.
+        draws: Draws of dropout, or None.
         size: t.
-        distances: Of C * t queries and S keys, or None.
     """
 
     def __init__(
-        self, query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None = None,
-        draws: Draws | None = None, size: Tensor | int = CHUNK, distances: Distances | None = None,
+        self, query: Tensor, key: Tensor, value: Tensor, options: ScoreOptions, draws: Draws | None = None,
+        size: Tensor | int = CHUNK,
     ):  # fmt: skip
-        self.length, self.size, self.draws, self.visible = ops.shape(query)[2], size, draws, visible
+        self.length, self.size, self.draws, self.options = ops.shape(query)[2], size, draws, options
         self.number = -(-self.length // size)
         self.key, self.value, self.keys = key, value, ops.shape(key)[2]
         # A bias is quadratic anyway: a chunk takes all of its columns.
-        self.has_windows = None not in visible.reach and position_bias is None and distances is None
-        self.width = width(self.keys, size, visible.reach) if self.has_windows else self.keys
+        visible, position_bias, self.distances, _ = options
+        self.has_windows = None not in visible.window and position_bias is None and self.distances is None
+        self.width = width(self.keys, size, visible.window) if self.has_windows else self.keys
         self.weights_shape = (*ops.shape(query)[:2], size, self.width)  # B, N, t, W
         self.query = self.cut(query)
         self.position_bias = None if position_bias is None else self.cut(position_bias)
-        self.distances = distances
         self.attention_mask = visible.attention_mask
         self.has_mask_rows = self.attention_mask is not None and self.attention_mask.shape[1] != 1
         if self.has_mask_rows:
@@ -108,29 +80,30 @@ class Chunks:
             query=take(self.query, index),
             key=self._seen(self.key, first_key, axis=2),
             value=self._seen(self.value, first_key, axis=2),
-            attention_mask=self._mask(index, first_key),
-            position_bias=None if self.position_bias is None else take(self.position_bias, index),
-            distances=self._distances_of(index),
+            options=self._options(index, first_key),
             multipliers=None if self.draws is None else self.draws(index, self.weights_shape),
             first_key=first_key,
         )
+
+    def _options(self, index, first_key):
+        bias, distances = self.position_bias, self.distances
+        bias = None if bias is None else take(bias, index)  # (B|1, N, t, S)
+        distances = distances and part(distances, self.starts(index), self.size + self.keys)
+        return ScoreOptions(Visible(self._mask(index, first_key)), bias, distances, self.options.soft_cap)
 
     def starts(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Return where the distances of a chunk begin, in `keys` and in `queries` of `distances`."""
         return (self.number - 1 - index) * self.size, index * self.size
 
-    def _distances_of(self, index):
-        return self.distances and part(self.distances, self.starts(index), self.size + self.keys)
-
     def _first_key(self, index):
         if not self.has_windows:
             return ops.convert_to_tensor(0, dtype="int32")
-        before = self.visible.reach[0]
+        before: Any = self.options.visible.window[0]
         return ops.clip(ops.cast(index, "int32") * self.size - before, 0, self.keys - self.width)
 
     def _mask(self, index, first_key):
         """Return the mask of a chunk, boolean (B|1, 1|t, W)."""
-        mask, (_, documents, reach) = self.attention_mask, self.visible
+        mask, (_, documents, window) = self.attention_mask, self.options.visible
         if mask is not None:
             mask = self._seen(take(mask, index)[:, 0] if self.has_mask_rows else mask, first_key)
         queries = ops.cast(index, "int32") * self.size + ops.arange(self.size, dtype="int32")  # (t,)
@@ -138,9 +111,9 @@ class Chunks:
             # Queries that fill up the last chunk get the text of the last query: their outputs are cut off.
             own = ops.take(documents, ops.minimum(queries, self.length - 1), axis=1)  # (B, t)
             mask = combine(mask, document_mask(own, self._seen(documents, first_key)))
-        if reach != (None, None):
+        if window != ALL_KEYS:
             keys = first_key + ops.arange(self.width, dtype="int32")  # (W,)
-            mask = combine(mask, reach_mask(queries[None], keys[None], *reach))
+            mask = combine(mask, asymmetric_window_mask(queries[None], keys[None], *window))
         return mask
 
     def _seen(self, x, first_key, axis=-1):
@@ -160,33 +133,12 @@ class Chunks:
         return ops.expand_dims(mask, 1)
 
 
-def checked_reach(reach: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    """Check a `reach` and return it unchanged.
-
-    Example:
-
-    >>> checked_reach([None, 0])
-    (None, 0)
-    """
-    if not isinstance(reach, (tuple, list)) or len(reach) != 2 or not all(_is_distance(places) for places in reach):
-        raise ValueError(
-            "reach must be two numbers of places, before and after a query, each from 0 on or None for all: received "
-            f"{reach!r}."
-        )
-    before, after = reach
-    return before, after
-
-
-def _is_distance(places: Any) -> bool:
-    return places is None or (isinstance(places, numbers.Integral) and is_number(places) and int(places) >= 0)
-
-
 def take(x: Tensor, index: Tensor) -> Tensor:
     """Take a chunk of (B, N, C, t, X): (B, N, t, X)."""
     return ops.take(x, index, axis=2)
 
 
-def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int | None]) -> Tensor | int:
+def width(keys: Tensor | int, size: Tensor | int, window: tuple[int | None, int | None]) -> Tensor | int:
     """Return the number of keys, at most `keys`, that a chunk of `size` queries takes.
 
     Example:
@@ -194,7 +146,7 @@ def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int |
     >>> width(1000, 256, (64, 64)), width(300, 256, (64, 64)), width(1000, 256, (None, 0))
     (384, 300, 1000)
     """
-    before, after = reach
+    before, after = window
     if before is None or after is None:
         return keys
     return _least(keys, before + size + after)

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import keras
 
-from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.cache import attend_as_queries_of_one_row, check_cache, joined, parted
-from keras_transformers.layers.blocks.feed_forward import FeedForward
-from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
-from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.layers.blocks.rematerialization import rematerialized
+from keras_transformers.layers.blocks.sublayers import SublayerBlock, build_sublayer, seeds
 from keras_transformers.layers.core.dropout import Dropout
-from keras_transformers.layers.interface.given_masks import carried
+from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
-from keras_transformers.layers.interface.layer_options import share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
 from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class DecoderBlock(ReturnsCache, Block):
+class DecoderBlock(ReturnsCache, SublayerBlock):
     """Causal self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
 
     The cache is a dict of tensors: `{"key", "value"}`, with cross-attention also `{"cross_key", "cross_value"}`. A call
     with `return_cache` and no cache returns the keys and values of the whole sequence (prefill). A call with a cache
-    writes those of the new tokens at `cache_positions`, attends over the whole cache, and reads the keys and values of
-    the encoder from it.
+    writes the keys and values of the new tokens at `cache_positions`, attends over the whole cache, and reads the keys
+    and values of the encoder from it.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
 
     Args:
@@ -35,13 +33,14 @@ class DecoderBlock(ReturnsCache, Block):
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
         dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, norm_bias,
-            attention_norm: As in `EncoderBlock`.
+            attention_norm, seed, attention_bias, feed_forward_bias, attention_class, feed_forward_class: As in
+            `EncoderBlock`.
         return_cache: Whether each call returns the cache as well.
-        **kwargs: As in `EncoderBlock`. Options of `Attention` go to both attentions, but `reach` to the self-attention
+        **kwargs: As in `EncoderBlock`. Options of `Attention` go to both attentions, but `window` to the self-attention
             only.
 
     Attributes:
-        attention_class: As in `EncoderBlock`.
+        attention_class, feed_forward_class: As in `EncoderBlock`.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -75,8 +74,6 @@ class DecoderBlock(ReturnsCache, Block):
     [1, 2, 3, 4]
     """
 
-    attention_class = Attention
-
     def __init__(
         self,
         num_heads: int,
@@ -93,36 +90,48 @@ class DecoderBlock(ReturnsCache, Block):
         norm_bias: bool | None = None,
         attention_norm: bool = True,
         return_cache: bool = False,
+        seed: int | None = None,
+        attention_bias: bool | None = None,
+        feed_forward_bias: bool | None = None,
         **kwargs: Any,
     ):
-        heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
+        heads, inner, others = self.shares(kwargs)
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
-        shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
-        norms = shared | {"use_bias": use_bias if norm_bias is None else norm_bias}
-        make = partial(make_norm, norm, epsilon, **norms)
-        heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
-        inner |= {"dropout": activation_dropout, "activation": activation, **shared}
-        self.attention = self.attention_class(name="attention", **heads)
-        self.attention_norm = make(name="attention_norm") if attention_norm else None
-        heads.pop("reach", None)
+        dtype = self.dtype_policy.name
+        attention_bias = use_bias if attention_bias is None else attention_bias
+        feed_forward_bias = use_bias if feed_forward_bias is None else feed_forward_bias
+        norms = {"use_bias": use_bias if norm_bias is None else norm_bias, "dtype": dtype}
+        make: Callable[[str], tuple[Any, Any]] = partial(self.make_norms, norm, epsilon, **norms)
+        of_block, of_heads, of_inner, of_cross = seeds(seed, 4)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias, "dtype": dtype}
+        if heads.get("head_norm") is not None:
+            heads.setdefault("epsilon", epsilon)
+        inner |= {"activation": activation, "seed": of_inner, "use_bias": feed_forward_bias, "dtype": dtype}
+        self.attention = self.attention_class(name="attention", seed=of_heads, **heads)
+        no_norms: tuple[Any, Any] = (None, None)
+        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else no_norms
+        heads.pop("window", None)
         self.cross_attention: Any = None
+        self.cross_attention_norm: Any = None
+        self.cross_attention_output_norm: Any = None
         if cross_attention:
-            self.cross_attention = self.attention_class(name="cross_attention", **heads)
-        self.cross_attention_norm: Any = make(name="cross_attention_norm") if cross_attention else None
-        self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
-        self.feed_forward_norm = make(name="feed_forward_norm")
-        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+            self.cross_attention = self.attention_class(name="cross_attention", seed=of_cross, **heads)
+            self.cross_attention_norm, self.cross_attention_output_norm = make("cross_attention")
+        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, **inner)
+        self.feed_forward_norm, self.feed_forward_output_norm = make("feed_forward")
+        self.dropout = Dropout(dropout, seed=of_block, dtype=dtype, name="dropout")
         self.return_scores, self.return_cache = self.attention.return_scores, return_cache
 
     def build(self, hidden_states_shape, context_shape=None):
         self.expect_width(hidden_states_shape)
-        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
-            if layer is not None:
-                layer.build(hidden_states_shape)
+        attention = self.attention, self.attention_norm, self.attention_output_norm
+        for layer in (*attention, self.feed_forward, self.feed_forward_norm, self.feed_forward_output_norm):
+            build_sublayer(layer, hidden_states_shape)
         if self.cross_attention is not None:
             self.cross_attention.build(hidden_states_shape, context_shape)
-            self.cross_attention_norm.build(hidden_states_shape)
+            for layer in (self.cross_attention_norm, self.cross_attention_output_norm):
+                build_sublayer(layer, hidden_states_shape)
 
     @rematerialized
     def call(
@@ -135,7 +144,9 @@ class DecoderBlock(ReturnsCache, Block):
         wanted = requested(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
         if padding_mask is None and cache is None:
-            padding_mask = carried(hidden_states, mask)
+            padding_mask = carried(self, hidden_states, mask)
+        if encoder_padding_mask is None and cache is None and context is not None:
+            encoder_padding_mask = carried(self, context, None, "context", "encoder_padding_mask")
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
         own: Any = None
@@ -151,12 +162,16 @@ class DecoderBlock(ReturnsCache, Block):
             return attend_as_queries_of_one_row(self.cross_attention, x, of_context, **source, **asks)
 
         attend, add = partial(self.attention, **visible, **writes, **asks), self.adder(training)
-        hidden_states, new, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
+        hidden_states, new, *scores = add(
+            hidden_states, attend, self.attention_norm, output_norm=self.attention_output_norm
+        )  # (B, T, D)
         if self.cross_attention is not None:
-            hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
+            norms = self.cross_attention_norm, self.cross_attention_output_norm
+            hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, norms[0], output_norm=norms[1])
             new, scores = joined(new, cross), scores + cross_scores
         feed_forward = partial(self.feed_forward, training=training)
-        hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
+        norms = self.feed_forward_norm, self.feed_forward_output_norm
+        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1])  # (B, T, D)
         return wanted.outputs(hidden_states, new, scores)
 
     def _check(self, hidden_states, context, cache, cache_positions):
@@ -171,10 +186,11 @@ class DecoderBlock(ReturnsCache, Block):
                 "a cross-attending block needs a context, the encoder's states: block(hidden_states, context); or a "
                 "cache that holds cross_key and cross_value."
             )
-        own = self.attention.part_shape(hidden_states.shape)
-        sizes = {"key": own, "value": own}
+        batch, _, width = hidden_states.shape
+        of_context = self.attention.part_shapes(width)
+        sizes = {name: (batch, *shape[1:]) for name, shape in of_context.items()}
         if self.cross_attention is not None:
-            sizes = joined(sizes, dict.fromkeys(sizes, (None, *own[1:])))
+            sizes = joined(sizes, of_context)
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def compute_output_spec(

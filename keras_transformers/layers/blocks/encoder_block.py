@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import keras
 
-from keras_transformers.layers.attention.attention import Attention
-from keras_transformers.layers.blocks.feed_forward import FeedForward
-from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
-from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.layers.blocks.rematerialization import rematerialized
+from keras_transformers.layers.blocks.sublayers import SublayerBlock, build_sublayer, seeds
 from keras_transformers.layers.core.dropout import Dropout
-from keras_transformers.layers.interface.given_masks import carried
+from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
-from keras_transformers.layers.interface.layer_options import share_out
 from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class EncoderBlock(Block):
+class EncoderBlock(SublayerBlock):
     """Self-attention, then a feed-forward layer, each with residual connection and normalisation.
 
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; pre-norm: Xiong et al. 2020,
@@ -33,17 +31,25 @@ class EncoderBlock(Block):
         activation_dropout: Rate between the two feed-forward layers.
         activation: As in `FeedForward`.
         norm: `"layer"` or `"rms"`.
-        norm_order: `"post"` or `"pre"`.
+        norm_order: `"post"`, `"pre"`, `"res_post"` or `"sandwich"`: see `layers.residual`.
         epsilon: Added to the variance in normalisations.
         use_bias: Whether dense layers have biases.
         norm_bias: Whether layer norms have biases; `use_bias` when None.
         attention_norm: Whether the self-attention has a normalisation.
-            **kwargs: Options of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`,
-            `reach`, ...), of `FeedForward` (`gated`, ...), of both (`initializer_range`, `kernel_initializer`,
-            `kernel_regularizer`, ...), and of every Keras layer.
+        seed: Seed of all dropout in the block, an integer; None for another one at each start.
+        attention_bias: Whether the dense layers of attentions have biases; `use_bias` when None.
+        feed_forward_bias: Whether the dense layers of the feed-forward layer have biases; `use_bias` when None.
+        attention_class: A subclass of `Attention`, or the name it is registered by
+            (`keras.saving.register_keras_serializable`); `Attention` when None.
+        feed_forward_class: A layer (B, T, D) to (B, T, D) in place of `FeedForward`, a class or its registered name. It
+            gets the options among `intermediate_dim`, `activation`, `dropout`, `use_bias` and `seed` that its
+            constructor takes.
+        **kwargs: Options of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`,
+            `window`, ...), of `FeedForward` (`gated`, ...), of both (`initializer_range`, `kernel_initializer`,
+            `kernel_regularizer`, ...), of `attention_class` and `feed_forward_class`, and of every Keras layer.
 
     Attributes:
-        attention_class: The class of the attention; a subclass of the block may choose its own.
+        attention_class, feed_forward_class: The classes; a subclass of the block may choose others.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -57,7 +63,7 @@ class EncoderBlock(Block):
         the attention weights (B, N, T, T).
 
     Raises:
-        ValueError: As in `Attention`.
+        ValueError: As in `Attention`; or the first two arguments look like keras_hub's, (intermediate_dim, num_heads).
 
     Example:
 
@@ -66,7 +72,6 @@ class EncoderBlock(Block):
     (1, 3, 8)
     """
 
-    attention_class = Attention
     return_cache = False
 
     def __init__(
@@ -83,30 +88,39 @@ class EncoderBlock(Block):
         use_bias: bool = True,
         norm_bias: bool | None = None,
         attention_norm: bool = True,
+        seed: int | None = None,
+        attention_bias: bool | None = None,
+        feed_forward_bias: bool | None = None,
         **kwargs: Any,
     ):
-        heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
+        heads, inner, others = self.shares(kwargs)
         if heads.get("return_cache"):
             raise ValueError("an EncoderBlock has no cache: received return_cache=True. A DecoderBlock has one.")
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
-        shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
-        norms = shared | {"use_bias": use_bias if norm_bias is None else norm_bias}
-        make = partial(make_norm, norm, epsilon, **norms)
-        heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
-        inner |= {"dropout": activation_dropout, "activation": activation, **shared}
-        self.attention = self.attention_class(name="attention", **heads)
-        self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
-        self.attention_norm = make(name="attention_norm") if attention_norm else None
-        self.feed_forward_norm = make(name="feed_forward_norm")
-        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        dtype = self.dtype_policy.name
+        attention_bias = use_bias if attention_bias is None else attention_bias
+        feed_forward_bias = use_bias if feed_forward_bias is None else feed_forward_bias
+        norms = {"use_bias": use_bias if norm_bias is None else norm_bias, "dtype": dtype}
+        make: Callable[[str], tuple[Any, Any]] = partial(self.make_norms, norm, epsilon, **norms)
+        of_block, of_heads, of_inner = seeds(seed, 3)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias, "dtype": dtype}
+        if heads.get("head_norm") is not None:
+            heads.setdefault("epsilon", epsilon)
+        inner |= {"activation": activation, "seed": of_inner, "use_bias": feed_forward_bias, "dtype": dtype}
+        self.attention = self.attention_class(name="attention", seed=of_heads, **heads)
+        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, **inner)
+        no_norms: tuple[Any, Any] = (None, None)
+        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else no_norms
+        self.feed_forward_norm, self.feed_forward_output_norm = make("feed_forward")
+        self.dropout = Dropout(dropout, seed=of_block, dtype=dtype, name="dropout")
         self.return_scores = self.attention.return_scores
 
     def build(self, hidden_states_shape):
         self.expect_width(hidden_states_shape)
-        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
-            if layer is not None:
-                layer.build(hidden_states_shape)
+        attention = self.attention, self.attention_norm, self.attention_output_norm
+        for layer in (*attention, self.feed_forward, self.feed_forward_norm, self.feed_forward_output_norm):
+            build_sublayer(layer, hidden_states_shape)
 
     @rematerialized
     def call(
@@ -126,7 +140,7 @@ class EncoderBlock(Block):
     ):
         check_vectors(hidden_states=hidden_states)
         wanted = requested(self, return_attention_scores=return_attention_scores)
-        padding_mask = carried(hidden_states, mask) if padding_mask is None else padding_mask
+        padding_mask = carried(self, hidden_states, mask) if padding_mask is None else padding_mask
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
         asks = {"return_attention_scores": wanted.scores, "return_cache": False, "training": training}
@@ -134,9 +148,10 @@ class EncoderBlock(Block):
             table, rows = relative_positions
             visible["relative_positions"] = self.dropout(table, training=training), rows
         attend, add = partial(self.attention, **visible, **asks), self.adder(training)
-        hidden_states, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
+        hidden_states, *scores = add(hidden_states, attend, self.attention_norm, output_norm=self.attention_output_norm)
         feed_forward = partial(self.feed_forward, training=training)
-        hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
+        norms = self.feed_forward_norm, self.feed_forward_output_norm
+        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1])  # (B, T, D)
         return wanted.outputs(hidden_states, None, scores)
 
     def compute_output_spec(

@@ -16,7 +16,7 @@ from keras_transformers.layers.core.dense import (
     with_length,
     without_length,
 )
-from keras_transformers.layers.core.dropout import Dropout
+from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.interface.input_checks import check_rates, check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 
@@ -40,6 +40,7 @@ class FeedForward(DenseOwner):
             for `1 / sqrt(inputs)`.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         dropout: Rate between the two layers.
+        seed: Seed of the dropout, an integer; None for another one at each start.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
             For all dense layers, as in `Attention`.
 
@@ -68,6 +69,7 @@ class FeedForward(DenseOwner):
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         dropout: float = 0.0,
+        seed: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -80,7 +82,7 @@ class FeedForward(DenseOwner):
         self.use_bias, self.intermediate_bias = use_bias, intermediate_bias
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
-        self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
+        self.dropout = Dropout(dropout, seed=part_of_seed(seed, 0), dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)

@@ -11,11 +11,12 @@ from keras import ops
 from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.cache import attend_as_queries_of_one_row, check_cache, joined, parted
 from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
-from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.layers.core.dense import built_dense, length_of, without_length
-from keras_transformers.layers.core.dropout import Dropout
+from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.gather import take_at
-from keras_transformers.layers.interface.given_masks import carried, key_mask
+from keras_transformers.layers.core.layer_norm import make_norm
+from keras_transformers.layers.interface.carried_masks import carried
+from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS, share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
@@ -40,7 +41,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         encoder: `"attention"` for cross-attention, `"state"` for initial states, None if there is no encoder.
         num_heads: Heads of the cross-attention.
         attention_dropout: Rate on the weights of the cross-attention.
-        return_cache: As in `DecoderBlock`.
+        return_cache, seed: As in `DecoderBlock`.
         **kwargs: Options of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense
         layers.
 
@@ -91,6 +92,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         return_cache: bool = False,
+        seed: int | None = None,
         **kwargs: Any,
     ):
         heads, others = share_out(kwargs, Attention)
@@ -105,23 +107,30 @@ class MixerDecoderBlock(ReturnsCache, Block):
         shared |= {"output_initializer_range": output_initializer_range}
         make = partial(make_norm, norm, epsilon, shared["dtype"], use_bias=use_bias)
         heads = {"linear_from": None, **heads, "num_heads": num_heads, "dropout": attention_dropout, **shared}
+        heads["seed"] = part_of_seed(seed, 1)
         mixing = {**self.options, "activation": activation, "name": "mixer", **shared}
         recurrent = {"carries_first": encoder == "state"}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **mixing)
         self.mixer_norm, attends = make("mixer_norm"), encoder == "attention"
+        sandwiched = norm_order == "sandwich"
+        self.mixer_output_norm: Any = make("mixer_output_norm") if sandwiched else None
         self.cross_attention: Any = Attention(name="cross_attention", **heads) if attends else None
         self.cross_attention_norm: Any = make("cross_attention_norm") if attends else None
-        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        named = "cross_attention_output_norm"
+        self.cross_attention_output_norm: Any = make(named) if attends and sandwiched else None
+        self.dropout = Dropout(dropout, seed=seed, dtype=shared["dtype"], name="dropout")
         self.return_scores = self.cross_attention is not None and self.cross_attention.return_scores
 
     def build(self, hidden_states_shape, context_shape=None):
         self.expect_width(hidden_states_shape)
         self.mixer.build(hidden_states_shape)
-        self.mixer_norm.build(hidden_states_shape)
+        norms = self.mixer_norm, self.mixer_output_norm, self.cross_attention_norm, self.cross_attention_output_norm
+        for norm in norms:
+            if norm is not None:
+                norm.build(hidden_states_shape)
         self.first_states = []
         if self.cross_attention is not None:
             self.cross_attention.build(hidden_states_shape, context_shape)
-            self.cross_attention_norm.build(hidden_states_shape)
         elif self.encoder:
             shape = (None, (context_shape or hidden_states_shape)[-1])
             names = [f"first_{name}" for name in self.mixer.parts]
@@ -139,7 +148,10 @@ class MixerDecoderBlock(ReturnsCache, Block):
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
             positions = places if cache is None else cache_positions  # (1|B, T)
         if padding_mask is None and cache is None:
-            padding_mask = carried(hidden_states, mask)  # (B, T)
+            padding_mask = carried(self, hidden_states, mask)  # (B, T)
+        reads = self.encoder == "attention" or encoder_attention_mask is None
+        if encoder_padding_mask is None and cache is None and context is not None and reads:
+            encoder_padding_mask = carried(self, context, None, "context", "encoder_padding_mask")  # (B, S')
         cross_cache = self._cross_cache(context, encoder_attention_mask, encoder_padding_mask, cache)
 
         def mix(x):
@@ -157,9 +169,10 @@ class MixerDecoderBlock(ReturnsCache, Block):
             return attend_as_queries_of_one_row(self.cross_attention, x, cross_cache, **options)
 
         add, scores = self.adder(training), []
-        hidden_states, new_cache = add(hidden_states, mix, self.mixer_norm)  # (B, T, D)
+        hidden_states, new_cache = add(hidden_states, mix, self.mixer_norm, output_norm=self.mixer_output_norm)
         if self.cross_attention is not None:
-            hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, self.cross_attention_norm)
+            norms = self.cross_attention_norm, self.cross_attention_output_norm
+            hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, norms[0], output_norm=norms[1])
         return wanted.outputs(hidden_states, joined(new_cache, cross_cache), scores)
 
     def _check(self, hidden_states, context, cache, cache_positions):
@@ -171,8 +184,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
             raise ValueError(f"a block with encoder={self.encoder!r} takes {expected}: received {received}.")
         sizes = dict.fromkeys(self.mixer.parts, self.mixer.part_shape(hidden_states.shape))
         if self.encoder == "attention":
-            cross = None, *self.cross_attention.part_shape(hidden_states.shape)[1:]
-            sizes = joined(sizes, {"key": cross, "value": cross})
+            sizes = joined(sizes, self.cross_attention.part_shapes(hidden_states.shape[-1]))
         elif self.encoder:
             sizes = joined(sizes, {name: (None, *sizes[name][1:]) for name in self.mixer.parts})
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])

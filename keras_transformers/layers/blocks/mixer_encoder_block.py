@@ -8,9 +8,9 @@ from typing import Any
 import keras
 
 from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
-from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.layers.core.dropout import Dropout
-from keras_transformers.layers.interface.given_masks import carried
+from keras_transformers.layers.core.layer_norm import make_norm
+from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS
 from keras_transformers.layers.mixers.by_name import make_mixer
@@ -20,8 +20,8 @@ from keras_transformers.layers.mixers.by_name import make_mixer
 class MixerEncoderBlock(Block):
     """A recurrent layer or a convolution, with residual connection and normalisation.
 
-    It takes the place of an `EncoderBlock`. It has no feed-forward layer, as the mixing layer has its own activations
-    and width.
+    It takes the place of an `EncoderBlock`. It has no feed-forward layer, as the mixing layer has activations and a
+    width.
     Papers: recurrent layers with residual connections and norms, Chen et al. 2018, https://arxiv.org/abs/1804.09849;
     convolutions, Gehring et al. 2017, https://arxiv.org/abs/1705.03122.
 
@@ -32,7 +32,7 @@ class MixerEncoderBlock(Block):
         kernel_size, gated: As in `Convolution`.
         activation: Activation of the states or the channels.
         dropout: Rate on the output of each sublayer.
-        norm, norm_order, epsilon: As in `EncoderBlock`.
+        norm, norm_order, epsilon, seed: As in `EncoderBlock`.
         use_bias, initializer_range, output_initializer_range: As in `Recurrence`.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
             As in `Recurrence`.
@@ -73,6 +73,7 @@ class MixerEncoderBlock(Block):
         use_bias: bool = True,
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
+        seed: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(norm_order=norm_order, **kwargs)
@@ -82,22 +83,27 @@ class MixerEncoderBlock(Block):
         shared |= {"output_initializer_range": output_initializer_range, "activation": activation, **self.options}
         recurrent = {"bidirectional": bidirectional}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, name="mixer", **shared)
-        self.mixer_norm = make_norm(norm, epsilon, dtype, "mixer_norm", use_bias)
-        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
+        make = partial(make_norm, norm, epsilon, dtype, use_bias=use_bias)
+        self.mixer_norm = make("mixer_norm")
+        self.mixer_output_norm: Any = make("mixer_output_norm") if norm_order == "sandwich" else None
+        self.dropout = Dropout(dropout, seed=seed, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):
         self.expect_width(hidden_states_shape)
         self.mixer.build(hidden_states_shape)
-        self.mixer_norm.build(hidden_states_shape)
+        for norm in (self.mixer_norm, self.mixer_output_norm):
+            if norm is not None:
+                norm.build(hidden_states_shape)
 
     @rematerialized
     def call(self, hidden_states, *, attention_mask=None, padding_mask=None, mask=None, training=None):
         check_vectors(hidden_states=hidden_states)
         if attention_mask is None and padding_mask is None:
-            padding_mask = carried(hidden_states, mask)  # (B, T)
+            padding_mask = carried(self, hidden_states, mask)  # (B, T)
         masks = {"attention_mask": attention_mask, "padding_mask": padding_mask}
         mix = partial(self.mixer, return_cache=False, **masks)
-        return self.adder(training)(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)
+        add = partial(self.adder(training), output_norm=self.mixer_output_norm)
+        return add(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)
 
     def compute_output_spec(self, hidden_states, **inputs):
         return self.mixer.compute_output_spec(hidden_states)

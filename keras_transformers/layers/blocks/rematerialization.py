@@ -9,12 +9,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.blocks.residual import residual
+from keras_transformers.layers.blocks.residual import NORM_ORDERS, residual
 from keras_transformers.layers.core.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.core.dropout import GIVEN_SEEDS, Dropout
 from keras_transformers.layers.interface.input_checks import check_choice
 from keras_transformers.layers.interface.layer_options import Layer
-from keras_transformers.utils.keras_private import all_layers, mask_of, with_mask
+from keras_transformers.utils.keras_private import all_layers, with_mask_of
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -22,7 +22,7 @@ class Block(Layer):
     """The base class of all blocks.
 
     Args:
-        norm_order: `"post"` or `"pre"`, of all sublayers.
+        norm_order: `"post"`, `"pre"`, `"res_post"` or `"sandwich"`, as in `residual`, of all sublayers.
 
     Attributes:
         remat: Whether a training step computes the inner values of the block twice, instead of keeping them. It is set
@@ -33,7 +33,7 @@ class Block(Layer):
 
     def __init__(self, norm_order: str, **kwargs: Any):
         super().__init__(**kwargs)
-        check_choice(norm_order, ("post", "pre"), "norm_order")
+        check_choice(norm_order, NORM_ORDERS, "norm_order")
         self.norm_order = norm_order
         self.supports_masking = True
 
@@ -69,8 +69,8 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
     """Call a function so that its gradient computes it again, with the same dropout, instead of keeping inner values.
 
     Args:
-        function: Takes `inputs`. On TensorFlow only the first output is computed again. Others are computed separately,
-            as usual, which costs nothing if a graph does not use them.
+        function: Function of `inputs`. On TensorFlow only the first output is computed again. Others are computed
+            separately, as usual, which costs nothing if a graph does not use them.
         inputs: A structure of tensors and other values.
         dropouts: All dropout layers that the function calls.
 
@@ -90,7 +90,7 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
     def run(zero, *tensors):
         # On TensorFlow `zero` comes with the gradient: values computed without it would be kept from the forward pass.
         given = {
-            place: with_mask(tensor + ops.cast(zero, tensor.dtype), mask_of(flat[place]))
+            place: with_mask_of(tensor + ops.cast(zero, tensor.dtype), flat[place])
             for place, tensor in zip(places, tensors, strict=True)
         }
         values = keras.tree.pack_sequence_as(inputs, [given.get(place, value) for place, value in enumerate(flat)])

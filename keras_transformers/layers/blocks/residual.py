@@ -3,64 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-import keras
-
-from keras_transformers.layers.core.layer_norm import LayerNormalization
-from keras_transformers.layers.interface.input_checks import check_choice, check_positive
+from keras_transformers.layers.interface.input_checks import format_shape
 from keras_transformers.utils.tensor_types import Tensor
+
+NORM_ORDERS = ("post", "pre", "res_post", "sandwich")
 
 
 def residual(
-    hidden_states: Tensor, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str
-) -> tuple:
+    hidden_states: Tensor, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str,
+    output_norm: Callable | None = None,
+) -> tuple:  # fmt: skip
     """Compute one sublayer with its residual connection.
 
-    Post-norm is the paper's and BERT's, `norm(x + dropout(sublayer(x)))`; pre-norm is GPT-2's,
-    `x + dropout(sublayer(norm(x)))`.
+    - `"post"`, of the paper and BERT: `norm(x + dropout(sublayer(x)))`.
+    - `"pre"`, of GPT-2: `x + dropout(sublayer(norm(x)))`.
+    - `"res_post"`, of Swin v2 and OLMo 2: `x + norm(dropout(sublayer(x)))`. Liu et al. 2022,
+      https://arxiv.org/abs/2111.09883.
+    - `"sandwich"`, of CogView and Gemma 2: `x + output_norm(dropout(sublayer(norm(x))))`. Ding et al. 2021,
+      https://arxiv.org/abs/2105.13290.
 
     Args:
         hidden_states: (B, T, D).
-        sublayer: Takes (B, T, D); returns (B, T, D), or a tuple with that as its first member.
+        sublayer: Function from (B, T, D) to (B, T, D), or to a tuple whose first member is that.
         norm: The normalisation; None if the block has none.
         dropout: The dropout on the sublayer's output.
-        norm_order: `"post"` or `"pre"`.
+        norm_order: One of the above.
+        output_norm: The second normalisation of `"sandwich"`; None if the block has none.
 
     Returns:
         A tuple: the new hidden states (B, T, D), and the sublayer's other results.
+
+    Raises:
+        ValueError: The sublayer's output has another width than its input.
 
     Example:
 
     >>> residual(np.array([2.0]), lambda x: (3 * x, "more"), lambda x: x / 8, lambda x: x, "post")
     (array([1.]), 'more')
     """
-    norm = norm or (lambda x: x)
-    outputs = sublayer(norm(hidden_states) if norm_order == "pre" else hidden_states)
+    norm = norm or _same
+    outputs = sublayer(norm(hidden_states) if norm_order in ("pre", "sandwich") else hidden_states)
     output, *more = outputs if isinstance(outputs, tuple) else (outputs,)
-    added = hidden_states + dropout(output)  # (B, T, D)
-    return (added if norm_order == "pre" else norm(added), *more)
+    _check_width(output, hidden_states)
+    output = dropout(output)
+    if norm_order == "post":
+        return norm(hidden_states + output), *more
+    after = {"res_post": norm, "sandwich": output_norm or _same}.get(norm_order, _same)
+    return hidden_states + after(output), *more  # (B, T, D)
 
 
-def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool = True) -> keras.layers.Layer:
-    """Return a layer or RMS normalisation over the last axis.
+def _same(x: Tensor) -> Tensor:
+    return x
 
-    Args:
-        norm: `"layer"` (https://arxiv.org/abs/1607.06450) or `"rms"` (https://arxiv.org/abs/1910.07467).
-        epsilon: Added to the variance.
-        dtype: Name of a dtype policy.
-        name: Name of the layer.
-        use_bias: Whether a layer norm adds a learned offset.
 
-    Returns:
-        A Keras layer.
-
-    Raises:
-        ValueError: The norm is unknown, or epsilon is no positive number.
-    """
-    check_choice(norm, ("layer", "rms"), "norm")
-    check_positive(epsilon=epsilon)
-    if norm == "layer":
-        return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
-    layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
-    layer.supports_masking = True  # Keras' own layer does not set it, and would warn
-    return layer
+def _check_width(output: Any, hidden_states: Any) -> None:
+    """Refuse an output that a sum would broadcast."""
+    shapes = [tuple(getattr(x, "shape", ())) for x in (output, hidden_states)]
+    if len(shapes[0]) != len(shapes[1]) or shapes[0][-1:] != shapes[1][-1:]:
+        raise ValueError(
+            f"a sublayer of a block must return the shape of its input, {format_shape(shapes[1])}: received "
+            f"{format_shape(shapes[0])}."
+        )

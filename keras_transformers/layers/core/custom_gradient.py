@@ -26,9 +26,9 @@ def custom_gradient(function: Callable) -> Callable:
     of `function` instead.
 
     Args:
-        function: From tensors to a tensor and a gradient function, which maps the output's gradient to a sequence, one
-            for each input. If `function` reads weights in a graph, the gradient function also gets the list
-            `variables`, and returns a sequence for the inputs and one for the weights.
+        function: Function from tensors to a tensor and a gradient function, which maps the output's gradient to a
+            sequence, one for each input. If `function` reads weights in a graph, the gradient function also gets the
+            list `variables`, and returns a sequence for the inputs and one for the weights.
 
     Returns:
         A function from tensors to a tensor.

@@ -151,7 +151,7 @@ def find_activation(activation: Any) -> Any:
 
 @keras.saving.register_keras_serializable("keras_transformers")
 def gelu(x: Tensor) -> Tensor:
-    """Compute exact GELU. On TensorFlow with `erf`, as its own GELU uses `erfc`, for which ONNX has no operator.
+    """Compute exact GELU. On TensorFlow with `erf`, as TensorFlow's GELU uses `erfc`, for which ONNX has no operator.
 
     On CPUs either is fused with the product before it, with the same digits. Half precision keeps `erfc`, which is more
     exact below zero.

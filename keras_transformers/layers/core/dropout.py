@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -24,7 +25,7 @@ class Dropout(keras.layers.Dropout):
     the value was kept, is uniform again and independent of that decision, so it decides the next value. Random numbers
     are most of the cost of dropout, above all where XLA compiles for a CPU. They are float32 in every dtype policy:
     bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305. On a GPU, JAX draws them by the
-    GPU's own generator, from the same seeds: a run that moves there from a CPU goes on with other draws.
+    GPU's generator, from the same seeds: a run that moves there from a CPU continues with other draws.
     Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
 
     Args:
@@ -88,6 +89,24 @@ def nth_seed(seed: Any, index: Any) -> Any:
     """Return the seed of part `index` of a call, from a seed (2,) of `Dropout.next_seed`; no two calls share seeds."""
     steps = ops.stack([40_503 * (index + 1), 0])  # calls count up the second number
     return seed + ops.cast(steps, seed.dtype)
+
+
+def part_of_seed(seed: int | None, index: int) -> int | None:
+    """Return the seed of one of several dropouts, from the seed of the layer that has them: other numbers for each.
+
+    Raises:
+        ValueError: The seed is neither an integer nor None.
+
+    Example:
+
+    >>> part_of_seed(7, 0), part_of_seed(7, 1), part_of_seed(None, 1)
+    (7, 7926, None)
+    """
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
+        raise ValueError(f"seed must be an integer, or None: received {seed!r}.")
+    return (int(seed) + 7919 * index) % 2**31
 
 
 class _Given(keras.random.SeedGenerator):

@@ -31,7 +31,7 @@ class TokenEmbedding(TableOwner):
         scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
         mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as in `keras.layers.Embedding`.
-        embeddings_initializer, embeddings_regularizer, embeddings_constraint: For the tables, as in
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: Options of the tables, as in
             `keras.layers.Embedding`. An initialiser replaces the range.
 
     Call arguments:

@@ -1,10 +1,15 @@
-"""Layer normalisation over the last axis."""
+"""Layer and RMS normalisation, over the last axis."""
 
 from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
 
 import keras
 from keras import ops
 
+from keras_transformers.layers.interface.input_checks import check_choice, check_positive
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -29,6 +34,10 @@ class LayerNormalization(keras.layers.LayerNormalization):
     [[-1.0, 1.0]]
     """
 
+    def build(self, input_shape: Any) -> None:
+        warn_of_single_numbers(self, input_shape, "gives the same output for all inputs")
+        super().build(input_shape)
+
     def call(self, inputs: Tensor) -> Tensor:
         if self.axis not in ([-1], [len(inputs.shape) - 1]) or getattr(self, "rms_scaling", False):
             return super().call(inputs)
@@ -42,3 +51,75 @@ class LayerNormalization(keras.layers.LayerNormalization):
         if self.beta is not None:
             normed = normed + ops.cast(self.beta, x.dtype)
         return ops.cast(normed, self.compute_dtype)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class RMSNormalization(keras.layers.RMSNormalization):
+    """Keras' RMS normalisation, which passes on the mask of its input, and warns of a width of 1.
+
+    It has the name of Keras' class, because .weights.h5 files use that name in the paths of weights.
+    Paper: Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467.
+
+    Args:
+        axis, epsilon: As in `keras.layers.RMSNormalization`.
+
+    Call arguments:
+        x: (..., D).
+
+    Example:
+
+    >>> np.array(RMSNormalization(epsilon=1e-12)(np.array([[3.0, 3.0]], "float32"))).tolist()
+    [[1.0, 1.0]]
+    """
+
+    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any):
+        super().__init__(axis=axis, epsilon=epsilon, **kwargs)
+        self.supports_masking = True  # Keras' own layer does not set it, and would warn
+
+    def build(self, input_shape: Any) -> None:
+        warn_of_single_numbers(self, input_shape, "keeps nothing but the signs of its input")
+        super().build(input_shape)
+
+
+def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool = True) -> keras.layers.Layer:
+    """Return a layer or RMS normalisation over the last axis.
+
+    Args:
+        norm: `"layer"` (https://arxiv.org/abs/1607.06450) or `"rms"` (https://arxiv.org/abs/1910.07467).
+        epsilon: Added to the variance.
+        dtype: Name of a dtype policy.
+        name: Name of the layer.
+        use_bias: Whether a layer norm adds a learned offset.
+
+    Returns:
+        A Keras layer.
+
+    Raises:
+        ValueError: The norm is unknown, or epsilon is no positive number.
+    """
+    check_choice(norm, ("layer", "rms"), "norm")
+    check_positive(epsilon=epsilon)
+    if norm == "layer":
+        return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
+    return RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+
+
+def warn_of_single_numbers(norm: keras.layers.Layer, shape: Any, effect: str) -> None:
+    """Warn of a norm over one number, such as that of a series (B, T, 1).
+
+    Args:
+        norm: The normalisation, with its `axis`.
+        shape: Shape of its input.
+        effect: Effect of such a norm, for the error message.
+
+    Example:
+
+    >>> warn_of_single_numbers(LayerNormalization(), (None, 3, 8), "is of no use")
+    """
+    axes = norm.axis if isinstance(norm.axis, (list, tuple)) else [norm.axis]
+    if math.prod(0 if shape[axis] is None else shape[axis] for axis in axes) == 1:
+        warnings.warn(
+            f"a {type(norm).__name__} over one number {effect}: the input is {tuple(shape)}, and axis={norm.axis}. "
+            "Widen the input first, keras.layers.Dense(32)(x), for a norm, or a block with norms, of that width.",
+            stacklevel=3,
+        )

@@ -10,7 +10,6 @@ from keras import ops
 
 from keras_transformers.layers.attention.masks import NEVER, combine
 from keras_transformers.layers.interface.input_checks import as_array, check_dense, format_shape, values_of
-from keras_transformers.utils.keras_private import mask_of
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
@@ -65,8 +64,8 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
 
     Args:
         mask: (B, S), Boolean or 0 and 1: 1 where a key is real.
-        sizes: Of the attention.
-        name: Of the argument, for errors.
+        sizes: Sizes of the attention.
+        name: Name of the argument, for errors.
 
     Returns:
         Boolean (B, 1, S).
@@ -88,27 +87,26 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     return ops.expand_dims(_booleans(mask, name), 1)
 
 
-def carried(x: Any, mask: Any = None) -> Any | None:
-    """Return the mask of a tensor: the one that Keras passes by name, or the one that the tensor carries; or None.
+def both(mask: Any, other: Any) -> Any:
+    """Return what two masks of the same keys (B, S) let see, each perhaps None.
 
     Example:
 
-    >>> carried(np.ones((1, 3, 8))) is None
-    True
+    >>> both(None, [[True]])
+    [[True]]
     """
-    return mask_of(x) if mask is None else mask
+    if mask is None or other is None:
+        return other if mask is None else mask
+    return ops.logical_and(mask, other)
 
 
-def key_mask(
-    hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None, mask: Any = None
-) -> Tensor | None:
-    """Return the mask of real tokens, for layers whose tokens have no keys of their own.
+def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None) -> Tensor | None:
+    """Return the mask of real tokens, for layers whose tokens have no separate keys.
 
     Args:
-        hidden_states: (B, T, D); they may carry a mask of Keras, which is used if neither mask is given.
+        hidden_states: (B, T, D).
         attention_mask: Boolean (B, 1, T), or None.
         padding_mask: (B, T), as in `checked_padding`, or None.
-        mask: (B, T), the mask that Keras passes by name, or None.
 
     Returns:
         Boolean (B, 1, T), or None if all tokens are real.
@@ -121,8 +119,6 @@ def key_mask(
     >>> key_mask(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
     [1, 1, 3]
     """
-    if attention_mask is None and padding_mask is None:
-        padding_mask = carried(hidden_states, mask)
     batch, length, _ = hidden_states.shape
     if attention_mask is not None:
         attention_mask, shape = _with_shape(attention_mask, "attention_mask")
@@ -143,7 +139,7 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
     Args:
         mask: Boolean or 0 and 1, 1 where a query may see a key: (T, S), (B|1, 1|T, S), (B|1, 1, 1|T, S) or, with a
             mask for each head, (B|1, N, T, S).
-        sizes: Of the attention.
+        sizes: Sizes of the attention.
 
     Returns:
         A boolean mask (B|1, 1|T, S) or None; and a bias float32 (B|1, N, T, S), which hides the keys of each head, or

@@ -174,7 +174,7 @@ def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
         ids: Integers (...).
         rows: Number of rows of the table.
         what: Name of the numbers, for the error message.
-        remedy: What to do, for the error message.
+        remedy: Remedy to give in the error message.
 
     Raises:
         ValueError: A number is not in [0, rows), or not an integer.

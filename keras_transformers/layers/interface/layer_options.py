@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
+from keras_transformers.layers.interface.carried_masks import note_symbolic
+from keras_transformers.layers.interface.replaced_layers import check_savable
 from keras_transformers.utils.keras_private import all_layers
 
 DENSE_OPTIONS = (
@@ -61,12 +63,18 @@ class Layer(keras.layers.Layer):
         for layer in all_layers(self)[1:]:
             layer.dtype_policy = value
 
+    def symbolic_call(self, *arguments: Any, **inputs: Any) -> Any:
+        """Return the outputs of a call in a functional model, as symbols."""
+        note_symbolic(self, arguments, inputs)
+        return super().symbolic_call(*arguments, **inputs)
+
     def expect_width(self, shape: tuple) -> None:
         """Let Keras refuse inputs (..., D) of another width than the one that the layer is built for."""
         self.input_spec = keras.layers.InputSpec(axes={-1: shape[-1]})
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Return the shapes that the layer was built for, and how inner layers were quantized since."""
+        check_savable(self)
         modes = [getattr(layer, "quantization_mode", None) for layer in all_layers(self)]
         config = super().get_build_config()
         return {**(config or {}), "quantization_modes": modes} if any(modes) else config
@@ -123,6 +131,8 @@ def _serialized(value: Any) -> Any:
     """Convert a value that Keras can serialise to plain values; return other values unchanged."""
     if isinstance(value, PLAIN):
         return value
+    if inspect.isclass(value) and issubclass(value, keras.layers.Layer):
+        return keras.saving.get_registered_name(value)
     if inspect.isclass(value) and issubclass(value, MADE_BY_KERAS):
         value = value()
     if isinstance(value, np.generic):
@@ -133,6 +143,36 @@ def _serialized(value: Any) -> Any:
         return keras.saving.serialize_keras_object(value)
     except (TypeError, ValueError, NotImplementedError):
         return value
+
+
+def find_class(value: Any, name: str) -> type[keras.layers.Layer]:
+    """Return a class of layers, which may be given by the name that it is registered by.
+
+    Args:
+        value: The class, or its name.
+        name: Name of the argument, for errors.
+
+    Raises:
+        ValueError: It is no class of layers, or no class is registered by that name.
+
+    Example:
+
+    >>> from keras_transformers.layers import FeedForward
+    >>> find_class("keras_transformers>FeedForward", "feed_forward_class").__name__
+    'FeedForward'
+    """
+    found = keras.saving.get_registered_object(value) if isinstance(value, str) else value
+    if found is None:
+        raise ValueError(
+            f"{name} {value!r} is not registered. Import the file that registers it by "
+            "@keras.saving.register_keras_serializable, or load inside keras.saving.custom_object_scope({name: class})."
+        )
+    if not inspect.isclass(found) or not issubclass(found, keras.layers.Layer):
+        raise ValueError(
+            f"{name} must be a subclass of keras.layers.Layer, or the name it is registered by: received {found!r}. "
+            "Its options are arguments of the block."
+        )
+    return found
 
 
 def option_names(layer_class: type) -> set[str]:

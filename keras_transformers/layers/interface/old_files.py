@@ -1,4 +1,4 @@
-"""Compatibility with `.keras` files from before layers returned one tensor."""
+"""Compatibility with `.keras` files and calls from before layers returned one tensor, or options were renamed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 OLD_NAME = "encoder_hidden_states"  # old name of the second input of decoder blocks, now `context`
+OLD_OPTIONS = {"reach": "window"}  # present names of options of layers by their old ones
 
 
 class ReturnsCache(keras.layers.Layer):
@@ -29,6 +30,17 @@ class ReturnsCache(keras.layers.Layer):
     def __call__(self, *arguments: Any, **inputs: Any) -> Any:
         """Call the layer."""
         return super().__call__(*arguments, **{_new(name): value for name, value in inputs.items()})
+
+
+def with_new_names(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a layer by their present names.
+
+    Example:
+
+    >>> with_new_names({"reach": (1, 0), "seed": 1})
+    {'window': (1, 0), 'seed': 1}
+    """
+    return {OLD_OPTIONS.get(name, name): value for name, value in options.items()}
 
 
 def _new(name: str) -> str:

@@ -17,6 +17,7 @@ from keras_transformers.layers.core.dense import (
     with_length,
     without_length,
 )
+from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
@@ -110,7 +111,9 @@ class Convolution(ReturnsCache, DenseOwner):
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
         positions = cache_positions if positions is None else positions
         wanted, length, new = requested(self, cache, return_cache), length_of(hidden_states), {}
-        attention_mask = key_mask(hidden_states, attention_mask, padding_mask, mask)  # (B, 1, T)
+        if attention_mask is None and padding_mask is None:
+            padding_mask = carried(self, hidden_states, mask)
+        attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
         if attention_mask is not None:
             hidden_states = ops.where(ops.expand_dims(attention_mask[:, 0], -1), hidden_states, 0)
         if positions is None:

@@ -18,7 +18,8 @@ from keras_transformers.layers.core.dense import (
     with_length,
     without_length,
 )
-from keras_transformers.layers.interface.given_masks import carried, key_mask
+from keras_transformers.layers.interface.carried_masks import carried
+from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
@@ -187,7 +188,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
         wanted, new = requested(self, cache, return_cache), {}
         if padding_mask is None and attention_mask is None:
-            padding_mask = carried(hidden_states, mask)
+            padding_mask = carried(self, hidden_states, mask)
         attention_mask, mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
         if padding_mask is not None:
             mask, attention_mask = attention_mask[:, 0], None  # (B, T)

@@ -33,7 +33,7 @@ class PositionIds(Positional):
         axis: The axis of length T to count along.
 
     Call arguments:
-        inputs: Any tensor.
+        inputs: Tensor of any dtype.
 
     Returns:
         int32 (1, T).

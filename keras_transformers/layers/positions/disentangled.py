@@ -28,7 +28,7 @@ class DisentangledPositions(Positional, TableOwner):
         hidden_dim: Width of a vector, D.
         num_buckets: Vectors for each direction, k, an even number; distances up to half of it have a vector each.
         max_distance: Distances from here on share the last vector.
-        epsilon: Of the norm.
+        epsilon: Epsilon of the norm, which avoids a division by zero.
         initializer_range: Standard deviation of the truncated normal initialiser.
         embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`.
 

@@ -25,7 +25,7 @@ class RelativePositionBias(Positional, TableOwner):
         num_heads: N.
         num_buckets: Rows of the table.
         max_distance: Distances from here on share the last bucket.
-        bidirectional: Whether later keys have buckets of their own (encoders) or share bucket 0 (decoders).
+        bidirectional: Whether later keys have separate buckets (encoders) or share bucket 0 (decoders).
         embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`; Glorot uniform.
 
     Call arguments:

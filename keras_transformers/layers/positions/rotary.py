@@ -24,8 +24,8 @@ class RotaryPositions(Positional):
     Args:
         head_dim: Width of a head, H; even.
         max_wavelength: Base of the geometric series of wavelengths (`rope_theta`).
-        scaling_factor: What positions are divided by, so that longer texts have the angles of shorter ones; 1 divides
-            by nothing. Paper: Chen et al. 2023, https://arxiv.org/abs/2306.15595.
+        scaling_factor: Divisor of the positions, which gives longer texts the angles of shorter ones; 1 for no scaling.
+            Paper: Chen et al. 2023, https://arxiv.org/abs/2306.15595.
 
     Call arguments:
         positions: Integer (1|B, T).

@@ -3,28 +3,33 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
-from arrays import normal, to_numpy, tolerance
+from arrays import normal, randomize, to_numpy, tolerance
+from gradients import weight_gradients
 from invariants import check_padding
 from keras import ops
 from layer_checks import IDLE_WEIGHTS, check_layer, randomize_built
 from pairs import pairwise
 
-from keras_transformers.layers import Attention, RotaryPositions, padding_mask
+from keras_transformers.layers import Attention, EncoderBlock, RotaryPositions, copy_weights, padding_mask
 
 B, T, S, D, N = 2, 3, 5, 8, 4
 
 
-def arguments(kind: str, kv_heads: int, head_dim: int) -> dict:
+def arguments(kind: str, kv_heads: int, head_dim: int, value_dim: int | None = None) -> dict:
     """Call arguments of Attention, in the ways in which models call it."""
     mask = np.arange(S) < np.array([[[3]], [[5]]])
     positions = np.array([[0, 1, 2], [2, 3, 4]])
-    cache = {"key": normal(B, kv_heads, S, head_dim, seed=2), "value": normal(B, kv_heads, S, head_dim, seed=3)}
+    cache = {
+        "key": normal(B, kv_heads, S, head_dim, seed=2),
+        "value": normal(B, kv_heads, S, value_dim or head_dim, seed=3),
+    }
     options = {
         "self": {},
         "masked": {"attention_mask": mask[..., :T]},
         "biased": {"position_bias": normal(B, N, T, T)},
         "rotary": {"rotary": tuple(to_numpy(RotaryPositions(head_dim)(positions)))},
         "context": {"context": normal(B, S, D, seed=4), "attention_mask": mask},
+        "key": {"context": normal(B, S, 6, seed=4), "key": normal(B, S, 4, seed=5), "attention_mask": mask},
         "cached": {"attention_mask": mask, "cache": cache, "cache_positions": positions},
         "frozen": {"attention_mask": mask, "cache": cache},
     }
@@ -32,9 +37,10 @@ def arguments(kind: str, kv_heads: int, head_dim: int) -> dict:
 
 
 CASES = pairwise(
-    kind=["self", "masked", "biased", "rotary", "context", "cached", "frozen"],
+    kind=["self", "masked", "biased", "rotary", "context", "key", "cached", "frozen"],
     num_kv_heads=[None, 2],
     head_dim=[None, 6],
+    value_dim=[None, 5],
     scale=[None, 1.0],
     dropout=[0.0, 0.5],
     use_bias=[True, False],
@@ -42,6 +48,9 @@ CASES = pairwise(
     return_cache=[True, False],
     initializer_range=[0.02, None],
     linear_from=[4096, 2],
+    output_bias=[None, True, False],
+    soft_cap=[None, 1.5],
+    head_norm=[None, "rms", "layer"],
 )
 
 
@@ -49,9 +58,87 @@ CASES = pairwise(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["kind"])
 def test_layer(case, tmp_path):
     options = {name: value for name, value in case.items() if name != "kind"}
-    idle = r"/(key|value)/" if case["kind"] == "frozen" else IDLE_WEIGHTS
-    inputs = arguments(case["kind"], case["num_kv_heads"] or N, case["head_dim"] or D // N)
+    idle = r"/(key|value|key_norm)/" if case["kind"] == "frozen" else rf"{IDLE_WEIGHTS}|key_norm/beta$"
+    inputs = arguments(case["kind"], case["num_kv_heads"] or N, case["head_dim"] or D // N, case["value_dim"])
     check_layer(Attention, {"num_heads": N, **options}, inputs, tmp_path, idle)
+
+
+OPTIONS = {
+    "soft cap": {"soft_cap": 1.5},
+    "norms of heads": {"head_norm": "rms", "num_kv_heads": 2},
+    "layer norms of heads": {"head_norm": "layer", "epsilon": 1e-3},
+    "biases of queries, keys and values": {"output_bias": False},
+    "bias of the output": {"use_bias": False, "output_bias": True},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_is_the_same_in_every_path(name):
+    """At once, in chunks and with a cache: outputs and the gradients of all weights."""
+    options, x = {"window": (None, 0), **OPTIONS[name]}, normal(B, 6, D, scale=2)
+    rotary = tuple(to_numpy(RotaryPositions(D // N)(np.arange(6)[None])))
+    short, long = Attention(N, linear_from=None, **options), Attention(N, linear_from=2, **options)
+    randomize_built(short, {"hidden_states": x})
+    long.build(x.shape)
+    long.set_weights(short.get_weights())
+    expected = to_numpy(short(x, rotary=rotary))
+    np.testing.assert_allclose(to_numpy(long(x, rotary=rotary)), expected, **tolerance("float32"))
+    one, other = (weight_gradients(layer, normal(B, 6, D, seed=3), {"hidden_states": x, "rotary": rotary})
+                  for layer in (short, long))  # fmt: skip
+    for path, gradient in one.items():
+        np.testing.assert_allclose(other[path], gradient, rtol=1e-3, atol=1e-4, err_msg=path)
+
+    cache = {part: np.zeros((B, short.num_kv_heads, 6, D // N), "float32") for part in ("key", "value")}
+    for place in range(6):
+        step = {"cache": cache, "cache_positions": np.full((B, 1), place)}
+        step |= {"attention_mask": np.arange(6) <= np.full((1, 1, 1), place)}
+        step |= {"rotary": tuple(table[:, place : place + 1] for table in rotary)}
+        output, cache = short(x[:, place : place + 1], **step)
+        np.testing.assert_allclose(to_numpy(output)[:, 0], expected[:, place], **tolerance("float32"))
+
+
+def test_norms_of_heads_and_soft_caps_are_their_formulas():
+    x, width = normal(B, T, D), D // N
+    layer = randomize_built(Attention(N, soft_cap=1.5, head_norm="rms", epsilon=0.1), {"hidden_states": x})
+    _, weights = layer(x, return_attention_scores=True)
+
+    def heads(dense, norm):
+        states = to_numpy(dense(x)).reshape(B, T, N, width).transpose(0, 2, 1, 3)
+        return states / np.sqrt((states**2).mean(-1, keepdims=True) + 0.1) * to_numpy(norm.weights[0])
+
+    products = heads(layer.query, layer.query_norm) @ heads(layer.key, layer.key_norm).swapaxes(-1, -2)
+    expected = softmax(1.5 * np.tanh(products / np.sqrt(width) / 1.5))
+    np.testing.assert_allclose(to_numpy(weights), expected, **tolerance("float32"))
+
+
+@pytest.mark.parametrize(
+    ("use_bias", "output_bias", "expected"),
+    [(True, False, "qkv"), (False, True, "o"), (True, None, "qkvo"), (False, None, "")],
+)
+def test_biases_by_projection(use_bias, output_bias, expected):
+    layer = Attention(N, use_bias=use_bias, output_bias=output_bias)
+    layer.build((None, None, D))
+    found = [dense.name[0] for dense in (layer.query, layer.key, layer.value, layer.output_dense) if dense.use_bias]
+    assert "".join(found) == expected
+
+
+def test_the_old_name_of_a_window_is_read():
+    """`reach`, in calls and in the configuration of a layer that was saved under it."""
+    assert Attention(N, reach=(1, 0)).window == (1, 0)
+    block = EncoderBlock.from_config({"num_heads": N, "intermediate_dim": 8, "reach": [2, 1]})
+    assert block.attention.window == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"soft_cap": 0}, "soft_cap"), ({"soft_cap": float("nan")}, "soft_cap"),
+        ({"head_norm": "batch"}, r"norm must be one of .*'layer', 'rms'.*: received 'batch'"),
+    ],
+)  # fmt: skip
+def test_options_of_scores_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        Attention(N, **options)
 
 
 def dictionary(scale: float) -> Attention:
@@ -212,3 +299,41 @@ def test_glorot_of_the_three_projections_as_one_matrix():
     for dense in (ours.query, ours.key, ours.value):
         assert abs(to_numpy(dense.kernel)).max() == pytest.approx(bound, rel=0.01)
     assert abs(to_numpy(ours.output_dense.kernel)).max() == pytest.approx(bound * 2**0.5, rel=0.01)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_values_of_another_width_in_every_path(dtype):
+    """Chunks of queries, and a cache read step by step, give what the whole gives."""
+    x = normal(B, S, D)
+    options = {"num_heads": N, "num_kv_heads": 2, "head_dim": 6, "value_dim": 5, "dtype": dtype}
+    whole, chunked = Attention(**options), Attention(linear_from=1, **options)
+    randomize_built(whole, {"hidden_states": x})
+    chunked.build(x.shape)
+    chunked.set_weights(whole.get_weights())
+    expected, cache = whole(x, use_causal_mask=True, return_cache=True)
+    assert tuple(cache["key"].shape) == (B, 2, S, 6) and tuple(cache["value"].shape) == (B, 2, S, 5)
+    limits = tolerance(dtype)
+    np.testing.assert_allclose(to_numpy(chunked(x, use_causal_mask=True)), to_numpy(expected), **limits)
+    cache = {name: ops.zeros_like(part) for name, part in cache.items()}
+    for place in range(S):
+        places = np.full((B, 1), place)
+        row, cache = whole(x[:, place : place + 1], cache=cache, cache_positions=places, use_causal_mask=True)
+        np.testing.assert_allclose(to_numpy(row[:, 0]), to_numpy(expected[:, place]), **limits)
+
+
+@pytest.mark.integration
+def test_keys_of_their_own_beside_keras():
+    """Their masks hide a key where either source has padding, as in `keras.layers.MultiHeadAttention`."""
+    x, context, key = normal(B, T, D), normal(B, S, 6, seed=1), normal(B, S, 4, seed=2)
+    context[0, 4:], key[1, :2] = 0, 0
+    theirs, ours = keras.layers.MultiHeadAttention(2, 4, value_dim=3), Attention(2, 4, value_dim=3)
+    theirs(x, context, key), ours(x, context, key)
+    copy_weights(randomize(theirs), ours)
+    for found in ((x, context, key), (x, *map(keras.layers.Masking(), (context, key)))):
+        output = to_numpy(ours(*found))
+        np.testing.assert_allclose(output, to_numpy(theirs(*found)), atol=1e-5)
+    with pytest.raises(ValueError, match="needs a context, the source of the values"):
+        ours(x, None, key)
+    with pytest.raises(ValueError, match=r"of the same batch and length: received key \(2, 4, 4\) and \(2, 5, 6\)"):
+        ours(x, context, key[:, 1:])

@@ -15,11 +15,10 @@ from keras_transformers.layers.attention.distance_scores import (
     by_distance,
     chunk_scores,
     distance_scores,
-    with_distances,
 )
 from keras_transformers.layers.attention.long_attention import long_attention
-from keras_transformers.layers.attention.products import attention_weights, mix
-from keras_transformers.layers.attention.query_chunks import Visible
+from keras_transformers.layers.attention.products import mix
+from keras_transformers.layers.attention.scores import ScoreOptions, Visible, attention_weights
 
 B, N, H, D = 2, 4, 4, 16
 
@@ -60,7 +59,7 @@ CASES = pairwise(
     length=[2, 7, 8],
     chunk=[1, 4, 16],
     mask=[False, True],
-    reach=[(None, None), (2, 1)],
+    window=[(None, None), (2, 1)],
     bias=[0, 1],
     dropout=[False, True],
     dtype=["float32", "bfloat16"],
@@ -75,17 +74,16 @@ def test_chunks_give_the_numbers_and_gradients_of_all_scores(case):
     arrays += [normal(1, N, length, length, seed=7)] if case["bias"] else []
     arrays = [ops.cast(array, dtype) for array in arrays]
     mask = np.arange(length) < np.array([[[length]], [[max(length - 2, 1)]]]) if case["mask"] else None
-    visible, factor = Visible(mask, reach=case["reach"]), 1.5 if case["dropout"] else 1.0
+    visible, factor = Visible(mask, window=case["window"]), 1.5 if case["dropout"] else 1.0
     upstream = normal(B, N, length, H, seed=9)
 
     def plain(query, key, value, keys, queries, bias=None):
-        bias = with_distances(bias, query, key, Distances(keys, queries))
-        weights = attention_weights(query, key, visible.whole(length), bias)
+        weights = attention_weights(query, key, ScoreOptions(visible, bias, Distances(keys, queries)))
         return mix(ops.cast(weights * factor, dtype), value)
 
     def ours(query, key, value, keys, queries, bias=None):
         draws = lambda index, shape: ops.ones(shape, "float32") * factor  # noqa: E731
-        return long_attention(query, key, value, visible, bias, draws, chunk, Distances(keys, queries))
+        return long_attention(query, key, value, ScoreOptions(visible, bias, Distances(keys, queries)), draws, chunk)
 
     np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
     found, expected = (
@@ -143,13 +141,16 @@ def test_a_length_that_is_not_known_before():
     np.testing.assert_allclose(*losses, rtol=1e-3)
 
 
-def test_the_table_has_the_dropout_of_a_sublayer():
+def test_the_table_has_the_dropout_of_a_sublayer(monkeypatch):
     keras.utils.set_random_seed(0)
     x, given = normal(B, 5, D), positions(5)
     block = EncoderBlock(N, 32, dropout=0.5, attention_dropout=0.0)
     block(x, relative_positions=given)
     tables = []
-    block.attention.distance_vectors = lambda pair: tables.append(to_numpy(pair[0]))
+    monkeypatch.setattr(
+        "keras_transformers.layers.attention.attention.distance_vectors",
+        lambda attention, pair: tables.append(to_numpy(pair[0])),
+    )
     block(x, relative_positions=given, training=True)
     assert 0.2 < (tables[0] == 0).mean() < 0.8
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.layers.attention.fused_attention import chosen_kernel, kernel_options
-from keras_transformers.layers.attention.query_chunks import Visible
+from keras_transformers.layers.attention.scores import Visible
 from keras_transformers.layers.core.accelerator import Accelerator
 
 H100, A100, B200 = Accelerator("gpu", 9.0), Accelerator("gpu", 8.0), Accelerator("gpu", 10.0)
@@ -57,16 +57,16 @@ def test_a_kernel_is_chosen_for_what_it_takes(expected, device, dtype, sizes, op
     [
         (Visible(), None, {}),
         (Visible(), 0, {}),
-        (Visible(reach=(None, 0)), None, {"is_causal": True}),
-        (Visible(reach=(None, 0)), 0, {"is_causal": True}),
-        (Visible(reach=(3, 0)), None, {"is_causal": True, "local_window_size": (3, 0)}),
-        (Visible(reach=(7, 0)), None, {"is_causal": True}),  # a window of all keys
-        (Visible(reach=(7, 0)), 0, {"is_causal": True}),
-        (Visible(reach=(3, 0)), 0, None),
-        (Visible(reach=(3, 3)), None, None),
-        (Visible(reach=(3, None)), None, None),
+        (Visible(window=(None, 0)), None, {"is_causal": True}),
+        (Visible(window=(None, 0)), 0, {"is_causal": True}),
+        (Visible(window=(3, 0)), None, {"is_causal": True, "local_window_size": (3, 0)}),
+        (Visible(window=(7, 0)), None, {"is_causal": True}),  # a window of all keys
+        (Visible(window=(7, 0)), 0, {"is_causal": True}),
+        (Visible(window=(3, 0)), 0, None),
+        (Visible(window=(3, 3)), None, None),
+        (Visible(window=(3, None)), None, None),
         (Visible(np.ones((1, 1, 8), bool)), None, None),
-        (Visible(documents=np.ones((1, 8), "int32"), reach=(None, 0)), None, None),
+        (Visible(documents=np.ones((1, 8), "int32"), window=(None, 0)), None, None),
     ],
 )
 def test_what_hides_keys_without_a_mask(visible, bias, expected):

@@ -14,8 +14,8 @@ from pairs import pairwise
 from keras_transformers import families
 from keras_transformers.layers import ALiBi, Attention, RelativePositionBias
 from keras_transformers.layers.attention import fused_attention as fused
-from keras_transformers.layers.attention.products import attention_weights, mix
-from keras_transformers.layers.attention.query_chunks import Visible
+from keras_transformers.layers.attention.products import mix
+from keras_transformers.layers.attention.scores import ScoreOptions, Visible, attention_weights
 from keras_transformers.layers.core.accelerator import Accelerator, accelerator
 from keras_transformers.models import decoder, encoder, encoder_decoder
 
@@ -25,15 +25,15 @@ B, N, T, S, H = 2, 4, 6, 8, 8
 
 MASKS = {
     "none": {},
-    "causal": {"reach": (None, 0)},
-    "causal window": {"reach": (2, 0)},
-    "wide causal window": {"reach": (T, 0)},
-    "window": {"reach": (2, 1)},
+    "causal": {"window": (None, 0)},
+    "causal window": {"window": (2, 0)},
+    "wide causal window": {"window": (T, 0)},
+    "window": {"window": (2, 1)},
     "padding": {"attention_mask": np.arange(T) < np.array([[[4]], [[T]]])},
     "only padding in a row": {"attention_mask": np.arange(T) < np.array([[[0]], [[T]]])},
     "full": {"attention_mask": np.random.default_rng(0).random((B, T, T)) < 0.5},
     "nothing": {"attention_mask": np.zeros((1, T, T), bool)},
-    "documents": {"documents": np.array([[1, 1, 2, 2, 0, 0], [1, 1, 1, 1, 1, 1]]), "reach": (None, 0)},
+    "documents": {"documents": np.array([[1, 1, 2, 2, 0, 0], [1, 1, 1, 1, 1, 1]]), "window": (None, 0)},
 }
 CASES = pairwise(
     mask=list(MASKS), bias=[None, (1, N), (B, N), (1, 1)], kv_heads=[1, 2, 4], dtype=["float32", "bfloat16", "float16"]
@@ -51,10 +51,11 @@ def test_it_is_attention(case):
     upstream = normal(B, N, T, H, seed=9)
 
     def plain(query, key, value, bias=None):
-        return mix(ops.cast(attention_weights(query, key, visible.whole(T), bias), dtype), value)
+        return mix(ops.cast(attention_weights(query, key, ScoreOptions(visible, bias)), dtype), value)
 
     def ours(query, key, value, bias=None):
-        return fused.fused_attention(query, key, value, visible, bias, "xla" if dtype == "float32" else KERNEL)
+        kernel = "xla" if dtype == "float32" else KERNEL
+        return fused.fused_attention(query, key, value, ScoreOptions(visible, bias), kernel)
 
     np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
     found, expected = (
@@ -69,10 +70,10 @@ POSITIONS = np.arange(T)[None]
 CALLS = {
     "padding": ({}, {"padding_mask": np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]])}),
     "causal": ({}, {"use_causal_mask": True}),
-    "packed": ({"reach": (None, 0)}, {"documents": MASKS["documents"]["documents"]}),
-    "window": ({"reach": (2, 0), "num_kv_heads": 2}, {}),
+    "packed": ({"window": (None, 0)}, {"documents": MASKS["documents"]["documents"]}),
+    "window": ({"window": (2, 0), "num_kv_heads": 2}, {}),
     "masked by head": ({}, {"attention_mask": np.random.default_rng(1).random((B, N, T, T)) < 0.7}),
-    "long": ({"reach": (3, 0), "linear_from": 2}, {}),
+    "long": ({"window": (3, 0), "linear_from": 2}, {}),
     "cross": ({}, {"context": normal(B, S, N * H, seed=2), "padding_mask": np.arange(S) < np.array([[5], [S]])}),
     "alibi": ({}, {"position_bias": to_numpy(ALiBi(N)(POSITIONS, POSITIONS)), "use_causal_mask": True}),
     "relative": (
@@ -109,7 +110,7 @@ def test_a_layer_that_takes_it_is_the_same(kind, monkeypatch):
     upstream, kernels = normal(B, T, N * H, seed=5), []
     runs = fused.fused_attention
     monkeypatch.setattr(
-        "keras_transformers.layers.attention.attention.fused_attention",
+        "keras_transformers.layers.attention.attend.fused_attention",
         lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], KERNEL),
     )
 
@@ -130,16 +131,17 @@ def test_a_layer_that_takes_it_is_the_same(kind, monkeypatch):
         np.testing.assert_allclose(our_slopes[name], slope, atol=0.02 * np.abs(slope).max(), err_msg=name)
 
 
-@pytest.mark.parametrize("why", ["dropout", "float32", "one step", "old JAX", "split heads"])
+@pytest.mark.parametrize("why", ["dropout", "float32", "one step", "old JAX", "split heads", "soft cap"])
 def test_the_plain_path_stays_where_a_kernel_has_no_way(why, monkeypatch):
     import jax
 
     def refuse(*_):
         raise AssertionError("a kernel was taken")
 
-    monkeypatch.setattr("keras_transformers.layers.attention.attention.fused_attention", refuse)
+    monkeypatch.setattr("keras_transformers.layers.attention.attend.fused_attention", refuse)
     monkeypatch.setattr(fused, "accelerator", lambda: H100)
-    attention = Attention(N, dropout=0.5, dtype="float32" if why == "float32" else "bfloat16")
+    options = {"soft_cap": 2.0} if why == "soft cap" else {}
+    attention = Attention(N, dropout=0.5, dtype="float32" if why == "float32" else "bfloat16", **options)
     x = half(normal(B, 1 if why == "one step" else T, N * H))
     attention.build(x.shape)
     if why == "old JAX":
@@ -154,7 +156,7 @@ def test_scores_that_nothing_uses_cost_nothing(monkeypatch):
     """Decoders of encoder-decoders always return them, for alignments; a program that drops them has no softmax."""
     import jax
 
-    monkeypatch.setattr("keras_transformers.layers.attention.attention.fused_attention", lambda query, *_: query)
+    monkeypatch.setattr("keras_transformers.layers.attention.attend.fused_attention", lambda query, *_: query)
     monkeypatch.setattr(fused, "accelerator", lambda: H100)
     attention = Attention(N, dtype="bfloat16", return_scores=True)
     x = half(normal(B, T, N * H))
@@ -213,7 +215,7 @@ def test_every_attention_of_a_model_takes_it(family, attentions, monkeypatch):
 
     expected, runs, kernels = to_numpy(model(given)["hidden_states"]), fused.fused_attention, []
     monkeypatch.setattr(
-        "keras_transformers.layers.attention.attention.fused_attention",
+        "keras_transformers.layers.attention.attend.fused_attention",
         lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], KERNEL),
     )
     monkeypatch.setattr(fused, "accelerator", lambda: H100)

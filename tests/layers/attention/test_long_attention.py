@@ -14,8 +14,9 @@ from pairs import pairwise
 
 from keras_transformers.layers import Attention, EncoderBlock, padding_mask
 from keras_transformers.layers.attention.long_attention import long_attention
-from keras_transformers.layers.attention.products import attention_weights, mix
-from keras_transformers.layers.attention.query_chunks import Visible, chunk_size
+from keras_transformers.layers.attention.products import mix
+from keras_transformers.layers.attention.query_chunks import chunk_size
+from keras_transformers.layers.attention.scores import ScoreOptions, Visible, attention_weights
 
 B, N, S, H = 2, 4, 7, 4
 
@@ -26,6 +27,7 @@ CASES = pairwise(
     mask=["none", "padding", "full", "nothing"],
     bias=[0, 1],
     dropout=[False, True],
+    soft_cap=[None, 1.5],
     dtype=["float32", "bfloat16"],
 )
 
@@ -55,12 +57,13 @@ def test_it_is_attention(case):
     kept = (normal(B, N, length, S, seed=8) > 0).astype("float32") * 2 if case["dropout"] else None
 
     def plain(query, key, value, bias=None):
-        weights = attention_weights(query, key, mask, bias)
+        weights = attention_weights(query, key, ScoreOptions(Visible(mask), bias, soft_cap=case["soft_cap"]))
         return mix(ops.cast(weights if kept is None else weights * kept, dtype), value)
 
     def ours(query, key, value, bias=None):
         multipliers = None if kept is None else draws(kept, chunk)
-        return long_attention(query, key, value, Visible(mask), bias, multipliers, chunk)
+        options = ScoreOptions(Visible(mask), bias, soft_cap=case["soft_cap"])
+        return long_attention(query, key, value, options, multipliers, chunk)
 
     np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
     found, expected = (
@@ -74,7 +77,7 @@ def test_it_is_attention(case):
 WINDOWS = pairwise(
     length=[2, 7, 8],
     chunk=[1, 3, 16],
-    reach=[(2, 1), (0, 0), (None, 0), (0, None), (1, 9)],
+    window=[(2, 1), (0, 0), (None, 0), (0, None), (1, 9)],
     kv_heads=[2, 4],
     mask=["none", "padding", "full", "documents"],
     bias=[0, 1],
@@ -84,9 +87,9 @@ WINDOWS = pairwise(
 
 
 @pytest.mark.parametrize("case", WINDOWS, ids=lambda case: "-".join(map(str, case.values())))
-def test_a_chunk_takes_the_keys_in_its_reach(case):
+def test_a_chunk_takes_the_keys_in_its_window(case):
     """As if the mask said all of it; with several texts in a row, too."""
-    length, chunk, dtype, (before, after) = case["length"], case["chunk"], case["dtype"], case["reach"]
+    length, chunk, dtype, (before, after) = case["length"], case["chunk"], case["dtype"], case["window"]
     shapes = [(B, N, length, H), *[(B, case["kv_heads"], length, H)] * 2]
     shapes += [(case["bias"], N, length, length)] if case["bias"] else []
     arrays = [ops.cast(normal(*shape, seed=seed), dtype) for seed, shape in enumerate(shapes)]
@@ -106,7 +109,7 @@ def test_a_chunk_takes_the_keys_in_its_reach(case):
         mask = mask & (documents[:, :, None] == documents[:, None]) & (documents[:, None] > 0)
     mask = np.broadcast_to(mask, (B, length, length))
     upstream = upstream * mask.any(-1)[:, None, :, None]  # what sees nothing is a mean of what is there
-    visible = Visible(reach=case["reach"], **given)
+    visible = Visible(window=case["window"], **given)
     np.testing.assert_array_equal(np.broadcast_to(to_numpy(visible.whole(length)), mask.shape), mask)
 
     def multipliers(index, shape):
@@ -114,11 +117,11 @@ def test_a_chunk_takes_the_keys_in_its_reach(case):
         return ops.cast(ops.ones(shape), "float32") * (1.5 if case["dropout"] else 1.0)
 
     def plain(query, key, value, bias=None):
-        weights = attention_weights(query, key, mask, bias)
+        weights = attention_weights(query, key, ScoreOptions(Visible(mask), bias))
         return mix(ops.cast(weights * (1.5 if case["dropout"] else 1.0), dtype), value)
 
     def ours(query, key, value, bias=None):
-        return long_attention(query, key, value, visible, bias, multipliers, chunk)
+        return long_attention(query, key, value, ScoreOptions(visible, bias), multipliers, chunk)
 
     one, other = (to_numpy(ops.cast(function(*arrays), "float32")) * (upstream != 0) for function in (ours, plain))
     np.testing.assert_allclose(one, other, **tolerance(dtype))
@@ -146,12 +149,12 @@ def test_layers_are_the_same_from_a_length_on(kv_heads, dtype):
 def test_a_length_that_is_not_known_before(tmp_path):
     """One graph serves both ways, also when it is saved."""
     inputs = {"x": keras.Input((None, 16), name="x"), "mask": keras.Input((None,), dtype="int32", name="mask")}
-    block = EncoderBlock(N, 32, linear_from=5, reach=(3, 1))
+    block = EncoderBlock(N, 32, linear_from=5, window=(3, 1))
     model = keras.Model(inputs, block(inputs["x"], attention_mask=padding_mask(inputs["mask"])))
     model.save(tmp_path / "model.keras")
     model, plain = (
         keras.saving.load_model(tmp_path / "model.keras"),
-        EncoderBlock(N, 32, linear_from=None, reach=(3, 1)),
+        EncoderBlock(N, 32, linear_from=None, window=(3, 1)),
     )
     plain.build((None, None, 16))
     plain.set_weights(model.get_weights())
@@ -162,14 +165,14 @@ def test_a_length_that_is_not_known_before(tmp_path):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("jit, reach", [(False, (None, None)), (False, (280, 5)), (True, (280, 5))])
-def test_fit_at_lengths_that_are_not_known_before(jit, reach):
+@pytest.mark.parametrize("jit, window", [(False, (None, None)), (False, (280, 5)), (True, (280, 5))])
+def test_fit_at_lengths_that_are_not_known_before(jit, window):
     """With XLA too, which compiles anew for each length; its steps are those of attention that keeps all scores."""
     losses = []
     for linear_from in (100, None):
         keras.utils.set_random_seed(0)
         x = keras.Input((None, 8))
-        block = EncoderBlock(2, 8, dropout=0.1, linear_from=linear_from, reach=reach)
+        block = EncoderBlock(2, 8, dropout=0.1, linear_from=linear_from, window=window)
         model = keras.Model(x, keras.layers.Dense(1)(keras.ops.mean(block(x), axis=1)))
         model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=jit)
         batches = [(normal(4, length, 8), np.ones((4, 1))) for length in (6, 300)]
@@ -204,10 +207,10 @@ def test_shapes_that_are_not_known_before(rows):
     mask = np.random.default_rng(0).random((rows, 7 if rows == 1 else 1, S)) < 0.7
 
     def ours(mask, query, key, value, bias):
-        return ops.square(long_attention(query, key, value, Visible(mask), bias, chunk=3))
+        return ops.square(long_attention(query, key, value, ScoreOptions(Visible(mask), bias), chunk=3))
 
     def plain(query, key, value, bias):
-        return ops.square(mix(attention_weights(query, key, mask, bias), value))
+        return ops.square(mix(attention_weights(query, key, ScoreOptions(Visible(mask), bias)), value))
 
     for one, other in zip(untold(ours, mask, *arrays), gradients(plain, *arrays), strict=True):
         np.testing.assert_allclose(one, other, **tolerance("float32"))
@@ -231,15 +234,15 @@ def test_dropout_draws_alike_forwards_and_backwards():
     assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True))).max() > 1e-3
 
 
-def test_reach_and_documents_are_of_self_attention():
+def test_windows_and_documents_are_of_self_attention():
     x, documents = normal(B, 3, 16), np.ones((B, 3), "int32")
     cache = dict.fromkeys(("key", "value"), normal(B, N, 3, H))
     with pytest.raises(ValueError, match=r"received a cache with .* and documents\. Say in attention_mask"):
         Attention(N)(x, documents=documents, cache=cache)
     with pytest.raises(ValueError, match=r"received a context with .* and documents"):
         Attention(N)(x, x[:, :2], documents=documents)
-    with pytest.raises(ValueError, match=r"received a context with reach=\(1, 0\) and no documents"):
-        Attention(N, reach=(1, 0))(x, x[:, :2])
+    with pytest.raises(ValueError, match=r"received a context with window=\(1, 0\) and no documents"):
+        Attention(N, window=(1, 0))(x, x[:, :2])
 
 
 @pytest.mark.parametrize("queries, keys", [(0, 0), (1, 7), (300, 300), (9000, 100_000), (70_000, 70_000)])
@@ -286,8 +289,8 @@ print(step({length}) - before)
     [
         ("", 16_384, 0, 0.4e9),
         ("linear_from=None", 16_384, 1e9, 9e9),  # the scores of one head alone
-        ("reach=(None, 0)", 24_576, 0, 0.4e9),  # a causal mask of all tokens alone would take 0.6 GB
-        ("reach=(64, 64)", 131_072, 0, 0.4e9),  # and all scores 69 GB, which would also take minutes
+        ("window=(None, 0)", 24_576, 0, 0.4e9),  # a causal mask of all tokens alone would take 0.6 GB
+        ("window=(64, 64)", 131_072, 0, 0.4e9),  # and all scores 69 GB, which would also take minutes
     ],
 )
 def test_memory(options, length, least, most):

@@ -26,7 +26,7 @@ BLOCKS = {
         {"attention_mask": REAL},
     ),
     "long": (  # computes its scores again by itself
-        lambda: EncoderBlock(2, 16, linear_from=2, reach=(1, 1), **RATES),
+        lambda: EncoderBlock(2, 16, linear_from=2, window=(1, 1), **RATES),
         {"hidden_states": normal(B, T, D)},
         {"documents": np.ones((B, T), "int32")},
     ),

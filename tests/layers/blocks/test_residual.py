@@ -5,8 +5,8 @@ import pytest
 from arrays import normal, randomize, to_numpy
 
 from keras_transformers.layers import residual
-from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.layers.core.dense import dense_initializer
+from keras_transformers.layers.core.layer_norm import make_norm
 
 
 def test_post_norm_normalises_the_sum():

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
 from arrays import normal, randomize, to_numpy
 from layer_checks import check_layer
 
-from keras_transformers.layers import LayerNormalization
+from keras_transformers.layers import LayerNormalization, RMSNormalization
 
 
 @pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": False}, {"epsilon": 1e-12, "axis": 2}])
@@ -31,6 +33,7 @@ def test_it_gives_what_keras_gives(axis, dtype):
     )
 
 
+@pytest.mark.filterwarnings("ignore:a LayerNormalization over one number")
 @pytest.mark.parametrize("shape", [(0, 4), (3, 1), (2, 0, 4)])
 def test_odd_shapes(shape):
     output = to_numpy(LayerNormalization(epsilon=1e-12)(np.ones(shape, "float32")))
@@ -53,3 +56,20 @@ def test_weights_that_were_saved_with_the_class_of_keras(tmp_path):
     randomize(old).save_weights(tmp_path / "old.weights.h5")
     new.load_weights(tmp_path / "old.weights.h5")
     np.testing.assert_array_equal(new.get_weights()[2], old.get_weights()[2])
+
+
+@pytest.mark.parametrize("norm", [LayerNormalization, RMSNormalization])
+def test_a_norm_over_one_number(norm):
+    with pytest.warns(UserWarning, match=r"over one number .*\(2, 5, 1\), and axis=-1\. .*keras\.layers\.Dense\(32\)"):
+        norm()(normal(2, 5, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        norm()(normal(2, 5, 2)), norm()(normal(2, 1, 3)), norm(axis=(1, 2))(normal(2, 5, 1))
+
+
+def test_rms_normalization_is_that_of_keras(tmp_path):
+    x = normal(4, 5, 16, scale=3)
+    check_layer(RMSNormalization, {"epsilon": 1e-5}, {"x": x}, tmp_path)
+    pair = RMSNormalization(epsilon=1e-5), keras.layers.RMSNormalization(epsilon=1e-5)
+    found, expected = (to_numpy(layer(x)) for layer in pair)
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -207,6 +207,7 @@ def test_in_sequential_and_time_series():
     np.testing.assert_allclose(to_numpy(model(padded)), to_numpy(model(series)), atol=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", BY_NAME)
 def test_masks_that_keras_passes_by_name(name):
     """As `TimeDistributed` does: documents (B, 3, T) of sentences."""
@@ -314,10 +315,10 @@ def test_a_causal_mask_for_a_context():
     np.testing.assert_allclose(to_numpy(attention(x, context, use_causal_mask=True)), expected, **tolerance("float32"))
 
 
-@pytest.mark.parametrize("reach", [(None, None), (1, 0)])
-def test_a_causal_mask_beside_a_cache(reach):
+@pytest.mark.parametrize("window", [(None, None), (1, 0)])
+def test_a_causal_mask_beside_a_cache(window):
     """Token by token, as at once: by `cache_positions` alone."""
-    decoder, x = DecoderBlock(N, 16, reach=reach), normal(B, T, D)
+    decoder, x = DecoderBlock(N, 16, window=window), normal(B, T, D)
     expected, cache = to_numpy(decoder(x)), None
     cache = {name: np.zeros((B, N, T + 2, D // N), "float32") for name in ("key", "value")}
     for start, end in ((0, 2), (2, 3), (3, T)):

@@ -137,9 +137,9 @@ def test_dtype_policies_and_numbers_of_numpy(tmp_path):
 
 
 def test_options_go_to_the_layers_that_take_them():
-    block = DecoderBlock(N, 16, cross_attention=True, num_kv_heads=1, gated=True, initializer_range=0.5, reach=(3, 0))
+    block = DecoderBlock(N, 16, cross_attention=True, num_kv_heads=1, gated=True, initializer_range=0.5, window=(3, 0))
     assert {block.attention.num_kv_heads, block.cross_attention.num_kv_heads} == {1}
-    assert (block.attention.reach, block.cross_attention.reach) == ((3, 0), (None, None))
+    assert (block.attention.window, block.cross_attention.window) == ((3, 0), (None, None))
     assert {block.attention.initializer_range, block.feed_forward.initializer_range} == {
         0.5
     } and block.feed_forward.gated

@@ -1,0 +1,99 @@
+"""From vectors to heads and back: the products with the matrices of queries, keys, values and the output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.attention.distance_scores import Distances, by_distance
+from keras_transformers.layers.core.dense import length_of, without_length
+from keras_transformers.layers.positions.rotary import rotate
+from keras_transformers.utils.tensor_types import Tensor
+
+
+def project(dense: keras.layers.Layer, x: Tensor, length: Tensor | int, heads: int) -> Tensor:
+    """Project (B, T, D) to the vectors of heads, (B, heads, T, H).
+
+    Args:
+        dense: Dense layer from D to heads * H.
+        x: (B, T, D).
+        length: T.
+        heads: The number of heads.
+    """
+    projected = dense(without_length(x))  # (B * T, heads * H)
+    width = projected.shape[-1] // heads
+    if x.shape[1] == 1:
+        return ops.reshape(projected, (-1, heads, 1, width))
+    projected = ops.reshape(projected, (-1, length, heads, width))  # (B, T, heads, H)
+    return ops.transpose(projected, (0, 2, 1, 3))
+
+
+def merge(x: Tensor) -> Tensor:
+    """Merge the heads: (B, N, T, H) to (B * T, N * H).
+
+    Example:
+
+    >>> merge(np.ones((1, 2, 3, 4))).shape.as_list()
+    [3, 8]
+    """
+    heads, width = x.shape[1], x.shape[-1]
+    if x.shape[2] != 1:
+        x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
+    return ops.reshape(x, (-1, heads * width))
+
+
+def queries(attention: Any, hidden_states: Tensor, rotary: Any, scale: float) -> Tensor:
+    """Return the queries of a call times the scale, (B, N, T, H).
+
+    Args:
+        attention: An `Attention`, with its dense layers and norms.
+        hidden_states: (B, T, D).
+        rotary: As in `Attention`.
+        scale: Factor of the query-key products.
+    """
+    query = project(attention.query, hidden_states, length_of(hidden_states), attention.num_heads)
+    query = query if attention.query_norm is None else attention.query_norm(query)
+    return (query if rotary is None else rotate(query, rotary)) * ops.cast(scale, query.dtype)
+
+
+def keys(attention: Any, source: Tensor, rotary: Any) -> Tensor:
+    """Return the keys of a call, (B, K, S, H).
+
+    Args:
+        attention: An `Attention`, with its dense layers and norms.
+        source: (B, S, any width).
+        rotary: As in `Attention`.
+    """
+    key = project(attention.key, source, length_of(source), attention.num_kv_heads)
+    key = key if attention.key_norm is None else attention.key_norm(key)
+    return key if rotary is None else rotate(key, rotary)
+
+
+def keys_and_values(attention: Any, context: Tensor, key: Tensor | None, rotary: Any) -> dict[str, Tensor]:
+    """Return the keys (B, K, S, H) and the values (B, K, S, value_dim) of a call, as parts of a cache.
+
+    Args:
+        attention: An `Attention`.
+        context: The source of the values (B, S, any width).
+        key: The source of the keys (B, S, any width); `context` when None.
+        rotary: As in `Attention`.
+    """
+    values = project(attention.value, context, length_of(context), attention.num_kv_heads)
+    return {"key": keys(attention, context if key is None else key, rotary), "value": values}
+
+
+def distance_vectors(attention: Any, relative_positions: Any) -> Distances | None:
+    """Return the vectors of distances by head, if there are any.
+
+    Args:
+        attention: An `Attention`.
+        relative_positions: As in `Attention`, or None.
+    """
+    if relative_positions is None:
+        return None
+    table, rows = relative_positions
+    table = ops.expand_dims(table, 0)  # (1, R, D)
+    scale = attention.score_scale(relative_positions)
+    return by_distance(keys(attention, table, None), queries(attention, table, None, scale), rows)  # (1, N, R, H) each
