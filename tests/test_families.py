@@ -1,6 +1,13 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+
+from keras_transformers import families
 from keras_transformers.families import albert, bart, bert, electra, marian, roberta, t5, transformer
+from keras_transformers.families.table import Names
 
 
 def test_bert_base():
@@ -10,8 +17,9 @@ def test_bert_base():
         "family": "bert", "vocabulary_size": 30522, "num_layers": 12, "num_heads": 12, "hidden_dim": 768,
         "intermediate_dim": 3072, "max_length": 512, "num_segments": 2, "dropout": 0.1, "attention_dropout": 0.1,
         "activation": "gelu", "epsilon": 1e-12, "norm": "layer", "norm_order": "post", "positions": "learned",
-        "num_kv_heads": 12, "head_dim": 64, "gated": False, "use_bias": True, "norm_bias": None,
-        "intermediate_bias": None, "rotary_scaling_factor": 1.0,
+        "num_kv_heads": 12, "head_dim": 64, "gated": False, "attention_bias": True, "attention_output_bias": True,
+        "feed_forward_bias": True, "intermediate_bias": True, "norm_bias": True, "head_norm": None,
+        "attention_soft_cap": None, "rotary_scaling_factor": 1.0,
         "initializer_range": 0.02, "tie_embeddings": True, "pad_id": 0, "kind": "encoder",
         "output_initializer_range": None,
         "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (), "activation_dropout": 0.0,
@@ -50,3 +58,24 @@ def test_what_follows_from_an_option():
     old, new = t5(100, 1, 2, 16), t5(100, 1, 2, 16, gated=True)
     assert (old.activation, old.tie_embeddings, old.scale_outputs) == ("relu", True, True)
     assert (new.activation, new.tie_embeddings, new.scale_outputs) == ("gelu_tanh", False, False)
+
+
+def test_editors_see_the_functions():
+    """`__init__.pyi` names them, as no list in the code does; UPDATE_GOLDEN=1 writes it."""
+    names = {**{name: make.__module__ for name, make in families.FUNCTIONS.items()}, "Names": Names.__module__}
+    lines = (f"from {module} import {name} as {name}" for name, module in names.items())
+    stub = "\n".join([*sorted(lines), "", "FAMILIES: dict[str, Names]", ""])
+    path = Path(families.__file__).with_suffix(".pyi")
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(stub)
+    assert path.read_text() == stub
+
+
+def test_two_tables_of_one_family_are_refused(monkeypatch):
+    monkeypatch.setattr(
+        families.decoders.mistral, "OTHER", families.FAMILIES["mistral"]._replace(prefix="other."), False
+    )
+    with pytest.raises(
+        ImportError, match="two tables of names for 'mistral': begin the name of a part with an undersc"
+    ):
+        families.collect(families._find_tables(families.__name__, list(families.__path__)))

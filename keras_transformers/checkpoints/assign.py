@@ -50,12 +50,12 @@ def plan(
     Args:
         model: A built model.
         tensors: Tensors by name.
-        locate: Maps a variable's path to the name of its tensor and whether that is stored transposed.
+        locate: Function from a variable's path to the name of its tensor and whether that is stored transposed.
         missing_ok: Names of layers that keep their initial values if the checkpoint lacks all of their weights.
         fresh: Names of layers that always keep their initial values.
-        may_stay: Maps a tensor's name to whether the model may leave it unused.
+        may_stay: Function that returns, for a tensor's name, whether the model may leave it unused.
         spare: Names of tensors that it may leave unused if it lacks none; else they are reported, too.
-        source: What error messages call the checkpoint.
+        source: Name of the checkpoint in error messages.
 
     Returns:
         Variables, each with its tensor and whether this is stored transposed; and the paths of the variables that keep
@@ -102,9 +102,9 @@ def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]
     A small model is built all the same: the report of `assign` then says more.
 
     Args:
-        config: Of the checkpoint.
-        tensors: Returns its tensors.
-        source: What error messages call the checkpoint.
+        config: Configuration of the checkpoint.
+        tensors: Function that returns the tensors of the checkpoint.
+        source: Name of the checkpoint in error messages.
 
     Raises:
         ValueError: It has more than 10^8 weights, and more than the checkpoint.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
-from keras_transformers.checkpoints.names.table import Fused, Names
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.table import Fused, Names
 
 
 def split(tensors: dict[str, Tensor], names: Names, config: TransformerConfig, source: Any) -> dict[str, Tensor]:
@@ -92,5 +92,5 @@ def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
 
 
 def reshape_back(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
-    """Convert tensors back from our shapes to those of the file."""
+    """Convert tensors back from our shapes to the shapes in the file."""
     return tensors | {name: tensors[name].map(form.write) for name, form in names.reshaped.items() if name in tensors}

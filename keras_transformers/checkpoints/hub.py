@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from keras_transformers.checkpoints.settings.sentence_modules import transformer_folder
+from keras_transformers.checkpoints.settings.sentence_modules import is_static, transformer_folder
 from keras_transformers.utils.untrusted import shown
 
 FILES = (
@@ -35,12 +35,13 @@ FILES = (
     "config_sentence_transformers.json",
     "[1-9]_*/config.json",
     "[1-9]_Dense*/model.safetensors",
+    "[1-9]_LayerNorm*/model.safetensors",
     "adapter_config.json",
     "adapter_model.safetensors",
 )
 SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
-PICKLED_MODULES = f"[1-9]_Dense*/{PICKLED}"
+PICKLED_MODULES = (f"[1-9]_Dense*/{PICKLED}", f"[1-9]_LayerNorm*/{PICKLED}")
 TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")
 WORD = r"\w[\w.+-]*"  # part of a name; no backslash, which separates folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
@@ -50,7 +51,7 @@ def parse(name: str) -> tuple[str, str | None]:
     """Split `"hf:org/repo@revision"` into repository and revision.
 
     Args:
-        name: With or without `hf:`; `@revision` is a branch, a tag or a commit.
+        name: Name of a repository, with or without `hf:`; `@revision` is a branch, a tag or a commit.
 
     Returns:
         The repository, and the revision or None.
@@ -91,11 +92,11 @@ def download(
     `HF_HUB_OFFLINE=1` uses the cache only, `HF_TOKEN` gives access to gated repositories.
 
     Args:
-        repo: Such as `"google-bert/bert-base-uncased"`.
+        repo: Name of the repository, such as `"google-bert/bert-base-uncased"`.
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
-        cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
-        files: Name patterns of the files to download. Where a folder of sentence-transformers has its model in a folder
-            of its own (`0_Transformer`), they are fetched from there, too.
+        cache_dir: Folder for the files; None for the cache of `huggingface_hub`.
+        files: Name patterns of the files to download. If a folder of sentence-transformers keeps its model in a
+            subfolder (`0_Transformer`), they are downloaded from the subfolder, too.
         pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights. Those of TensorFlow,
             `tf_model.h5` or its shards, are fetched where there are no others.
 
@@ -108,7 +109,7 @@ def download(
             sentence-transformers, and has modules that are not supported.
     """
     _check_names(repo, revision)
-    wanted = [*files, *PICKLED_FILES, PICKLED_MODULES] if pickled else [*files]
+    wanted = [*files, *PICKLED_FILES, *PICKLED_MODULES] if pickled else [*files]
     folder = _fetch(repo, revision, cache_dir, wanted)
     commit, model = folder.name, transformer_folder(folder)
     place = f"{glob.escape(model.name)}/" if model != folder else ""
@@ -175,7 +176,7 @@ def _weights_in(folder: Path, pickled: bool) -> list[str]:
 def _check_files(folder: Path, repo: str, pickled: bool) -> None:
     if (folder / ADAPTER).is_file():  # of peft: the model is elsewhere
         return
-    if not (folder / "config.json").is_file():
+    if not (folder / "config.json").is_file() and not (is_static(folder) and (folder / "tokenizer.json").is_file()):
         raise ValueError(f"{repo!r} holds no config.json, so it is no transformers checkpoint.")
     if not _weights_in(folder, pickled):
         remedy = "" if pickled else f" If it holds {PICKLED}, an old format, ask for it with pickled=True."

@@ -15,8 +15,8 @@ from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.names import names_of
-from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.stored import Stored, UserOptions
+from keras_transformers.families.table import Names, modern_name, their_name
 
 
 def load_weights(
@@ -34,8 +34,8 @@ def load_weights(
     must fit.
 
     Args:
-        model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
-        stored: What `formats.find_stored` returns; or a folder.
+        model: Model made by `models`, with or without heads of `heads`: its weights are found by their names.
+        stored: Result of `formats.find_stored`, or a folder.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
             none for them; with a part of a layer's weights, it does not fit.
         fresh: Names of layers that always keep their initial values.
@@ -45,8 +45,8 @@ def load_weights(
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
-            message then lists missing and unknown ones, and those of another shape or without floats (integers). No
+        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the message
+            then lists missing and unknown tensors, and tensors with another shape or without floats (integers). No
             variable has changed.
     """
     if not isinstance(stored, Stored):
@@ -61,7 +61,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
     """Return the tensors of a checkpoint that `transformers` needs, in its layouts, after checking that they fit.
 
     Args:
-        model: Made from the configuration of the checkpoint; it needs no memory for its weights.
+        model: Model made from the configuration of the checkpoint; it needs no memory for its weights.
         stored: The checkpoint.
         is_bare: Whether it is of a model without head, so that the heads of `model` may be missing.
 
@@ -104,7 +104,7 @@ def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
     listed = stored.tensors()
     stray.check_merged(listed, stored.source)
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
-    tensors = tensors if is_bare else stray.with_lent(tensors, names, stored.config)
+    tensors = tensors if is_bare else stray.with_fallbacks(tensors, names, stored.config)
     tensors = reshape(split(tensors, names, stored.config, stored.source), names)
     _check_copies(tensors, names, stored.source)
     used = {their_name(weight.path, names)[0] for weight in model.weights}
@@ -141,9 +141,10 @@ def _check_copies(tensors: dict[str, Tensor], names: Names, source: str) -> None
         if copy in tensors:
             tensors.setdefault(name, tensors[copy])
         if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
-            may_be_untied = "lm_head" in copy and "tie_embeddings" in names.fields
-            option = 'If it is not tied, write "tie_word_embeddings": false in config.json.' * may_be_untied
+            remedy = "A model with separate weights is not supported."
+            if "lm_head" in copy and "tie_embeddings" in names.fields:
+                remedy = 'If they are not tied, write "tie_word_embeddings": false in config.json.'
             raise ValueError(
                 f"{source}: {copy} differs from {name}, but the model has one weight for both: nothing was loaded. "
-                f"{option or 'A model that is not tied so is not supported.'}"
+                f"{remedy}"
             )

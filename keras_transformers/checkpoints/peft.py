@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformers.checkpoints.adapter_sizes import AdapterSizes, read_sizes
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name, read_tensors
 from keras_transformers.checkpoints.names import names_of
-from keras_transformers.checkpoints.names.table import Names, modern_name
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.checkpoints.stray import check_merged
+from keras_transformers.families.table import Names, modern_name
 from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
@@ -26,17 +27,22 @@ TASKS = {
 }  # fmt: skip
 TYPES: dict[str, Kind] = {
     "peft_type": str, "base_model_name_or_path": str, "revision": str, "task_type": str, "r": int,
-    "lora_alpha": NUMBER, "use_rslora": bool,
+    "lora_alpha": NUMBER, "use_rslora": bool, "use_dora": bool, "bias": str, "rank_pattern": dict,
+    "alpha_pattern": dict,
 }  # fmt: skip
 # Options that are used here, or do not change the results. Any other option must be off.
 KNOWN = {
-    *TYPES, "auto_mapping", "bias", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode",
+    *TYPES, "auto_mapping", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode",
     "init_lora_weights", "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core",
     "modules_to_save", "peft_version", "qalora_group_size", "runtime_config", "target_modules",
 }  # fmt: skip
 STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; other ones change the base's weights, too
-MOST = 10**6  # of the rank, and of the scale
-PREFIX, PART = "base_model.model.", re.compile(r"(.+)\.lora_([AB])\.weight")
+SCORERS = {TASKS[name] for name in ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS")}  # have no head over the vocabulary
+NONE_APART: Mapping[str, str] = MappingProxyType({})
+BIASES = ("none", "all", "lora_only")  # which of them were trained: the file holds them whole
+PREFIX, WRAPPED, UNUSED = "base_model.model.", re.compile(r"\.(base_layer|modules_to_save)\."), ".original_module."
+PART = re.compile(r"(.+)\.lora_(A|B|embedding_A|embedding_B|magnitude_vector)(?:\.weight)?")
+LANGUAGE_HEADS = ("lm_head", "masked_lm")  # layers that multiply by the token embedding, where the two are tied
 
 
 class Adapter(NamedTuple):
@@ -44,19 +50,19 @@ class Adapter(NamedTuple):
 
     Args:
         base: The name or the folder of the model.
-        revision: Of the base on the hub.
-        task: What it was trained for, or None.
-        scale: Of the product B A.
-        rank: Rows of A, columns of B.
-        tensors: By the names that they have in the model: `layer.lora_A`, `layer.lora_B`, and whole tensors.
-        source: What error messages call it.
+        revision: Revision of the base on the hub.
+        task: Task that the adapter was trained for, or None.
+        sizes: Rank and scale of each layer.
+        has_magnitudes: Whether its layers have magnitude vectors (DoRA).
+        tensors: Tensors by their names in the model: `layer.lora_A`, `layer.lora_B`, and whole tensors.
+        source: Name of the adapter in error messages.
     """
 
     base: str
     revision: str | None
     task: str | None
-    scale: float
-    rank: int
+    sizes: AdapterSizes
+    has_magnitudes: bool
     tensors: dict[str, Tensor]
     source: str
 
@@ -70,7 +76,7 @@ def read_adapter(folder: Path, pickled: bool = False) -> Adapter:
     """Read a folder of `peft`.
 
     Args:
-        folder: With adapter_config.json and adapter_model.safetensors.
+        folder: Folder with adapter_config.json and adapter_model.safetensors.
         pickled: Whether to accept an old `adapter_model.bin`.
 
     Raises:
@@ -80,16 +86,14 @@ def read_adapter(folder: Path, pickled: bool = False) -> Adapter:
     values = {key: value for key, value in read_object(path).items() if value is not None}
     check_types(values, TYPES, path)
     _check_options(values, path)
-    rank, alpha = values.get("r", 8), values.get("lora_alpha", 8)
-    scale = alpha / (math.sqrt(rank) if values.get("use_rslora") else rank)
     stored = read_tensors(folder, pickled, WEIGHTS, OLD_WEIGHTS)
     return Adapter(
         values["base_model_name_or_path"],
         values.get("revision"),
         TASKS.get(values.get("task_type") or ""),
-        scale,
-        rank,
-        {tensor.name.removeprefix(PREFIX): tensor for tensor in stored},
+        read_sizes(values, path),
+        values.get("use_dora", False),
+        {WRAPPED.sub(".", tensor.name.removeprefix(PREFIX)): tensor for tensor in stored if UNUSED not in tensor.name},
         f"the adapter in {folder}",
     )
 
@@ -98,18 +102,15 @@ def _check_options(values: Mapping[str, Any], path: Path) -> None:
     if (kind := values.get("peft_type")) != "LORA":
         raise ValueError(f"{path}: peft_type={shown(kind)} is not supported: expected 'LORA'. {MERGE}")
     refused = {key: value for key, value in values.items() if key not in KNOWN and value}
-    if values.get("bias", "none") != "none":
+    if values.get("bias", "none") not in BIASES:
         refused["bias"] = values["bias"]
     if values.get("init_lora_weights") not in STARTS:
         refused["init_lora_weights"] = values["init_lora_weights"]
     if refused:
-        raise ValueError(f"{path}: {shown(refused)} is not supported: expected a plain LoRA. {MERGE}")
-    for key, least in (("r", 1), ("lora_alpha", -MOST)):
-        if not least <= values.get(key, 8) <= MOST:
-            raise ValueError(f"{path}: {key}={shown(values[key])}: expected {least} to {MOST}. Correct the file.")
+        raise ValueError(f"{path}: {shown(refused)} is not supported: expected LoRA or DoRA of weights. {MERGE}")
     if not values.get("base_model_name_or_path"):
         raise ValueError(
-            f"{path} says no base_model_name_or_path: expected the folder or the name of the model that the adapter "
+            f"{path} has no base_model_name_or_path: expected the folder or the name of the model that the adapter "
             "belongs to. Write it there."
         )
 
@@ -120,21 +121,40 @@ MERGE = "Merge it with `model.merge_and_unload().save_pretrained(...)` of `peft`
 def adapt(base: Stored, adapter: Adapter) -> Stored:
     """Return the record of a checkpoint with an adapter merged into its tensors; see `merge`."""
 
+    names = names_of(base.config, base.place, base.extra["architecture"])
+    apart = _copies_apart(adapter, names, base.extra["architecture"]) if base.config.tie_embeddings else {}
+
     def tensors() -> list[Tensor]:
         stored = base.tensors()
         check_merged(stored, base.source)
-        return merge(stored, adapter, names_of(base.config, base.place, base.extra["architecture"]))
+        return merge(stored, adapter, names, apart)
 
-    return dataclasses.replace(base, tensors=tensors)
+    unties = "tie_embeddings" in names.fields and any("lm_head" in copy for copy in apart)
+    config = dataclasses.replace(base.config, tie_embeddings=False) if unties else base.config
+    return dataclasses.replace(base, config=config, tensors=tensors)
 
 
-def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tensor]:
-    """Merge an adapter: W + scale * B A for the matrices that have one, and its own tensors for whole modules.
+def _copies_apart(adapter: Adapter, names: Names, architecture: str | None) -> dict[str, str]:
+    """Return the copies of weights in the model that are none any more: in `peft` only one of the two is adapted."""
+    layers = names.architectures.get(architecture or "", ())
+    if adapter.task in SCORERS or not any(layer.startswith(LANGUAGE_HEADS) for layer in layers):
+        return {}
+    adapted = {modern_name(f"{match[1]}.weight", names) for match in map(PART.fullmatch, adapter.tensors) if match}
+    return {copy: name for copy, name in names.copies.items() if {copy, name} & adapted}
+
+
+def merge(
+    stored: Sequence[Tensor], adapter: Adapter, names: Names, apart: Mapping[str, str] = NONE_APART
+) -> list[Tensor]:
+    """Merge an adapter: W + scale * B A for the matrices that have one, and the adapter's tensors for whole modules.
+
+    DoRA (Liu et al., 2024) divides each output's row of the sum by its norm, and multiplies it by its magnitude.
 
     Args:
         stored: The tensors of the base's folder.
-        adapter: What `read_adapter` returns.
-        names: Of the base's family.
+        adapter: Result of `read_adapter`.
+        names: Table of names of the base model's family.
+        apart: Copies that become separate weights, and the name of the tensor that each copied.
 
     Returns:
         The tensors of the merged model; sums are computed when they are read.
@@ -143,38 +163,58 @@ def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tens
         ValueError: The adapter is for weights that the base does not have, or of other shapes.
     """
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in stored), f"the base {adapter.base}")
-    factors: dict[str, dict[str, Tensor]] = {}
+    factors: dict[str, tuple[str, dict[str, Tensor]]] = {}
     for name, tensor in adapter.tensors.items():
         if match := PART.fullmatch(name):
-            factors.setdefault(modern_name(f"{match[1]}.weight", names), {})[match[2]] = tensor
-        elif "lora_" in name or ".base_layer." in name:
+            _, factor = factors.setdefault(modern_name(f"{match[1]}.weight", names), (match[1], {}))
+            factor[match[2]] = tensor
+        elif "lora_" in name:
             raise ValueError(f"{adapter.source} holds {tensor.name}, which is not supported. {MERGE}")
         else:
             tensors[modern_name(name, names)] = tensor._replace(name=modern_name(name, names))
-    for name, pair in factors.items():
-        tensors[name] = _merged_weight(name, tensors.get(name), pair, adapter, name.startswith(names.untransposed))
+    for copy, name in apart.items():
+        tensors.setdefault(copy, tensors[name]._replace(name=copy))
+    for name, (layer, factor) in factors.items():
+        tensors[name] = _merged_weight(name, tensors.get(name), factor, layer, adapter, names)
     return [*tensors.values()]
 
 
 def _merged_weight(
-    name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool
+    name: str, base: Tensor | None, factor: dict[str, Tensor], layer: str, adapter: Adapter, names: Names
 ) -> Tensor:
-    """Return W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
-    if base is None or pair.keys() != {"A", "B"}:
-        lacks = "the base has no such weight" if base is None else f"lora_{({'A', 'B'} - pair.keys()).pop()} is missing"
-        raise ValueError(f"{adapter.source} does not fit its base {adapter.base}: {name}: {lacks}. Expected its own.")
-    a, b = pair["A"], pair["B"]  # (r, input), (output, r)
+    """Return W + scale * B A, or its transpose where the base stores (input, output): embeddings, GPT-2's layers."""
+    start = "embedding_" if any("embedding" in part for part in factor) else ""
+    parts = [f"{start}A", f"{start}B"]
+    if adapter.has_magnitudes:
+        parts.append("magnitude_vector")
+    if base is None or factor.keys() != {*parts}:
+        missing, more = {*parts} - factor.keys(), factor.keys() - {*parts}
+        lacks = f"lora_{min(missing)} is missing" if missing else f"lora_{min(more or ['A'])} is not expected"
+        lacks = "the base has no such weight" if base is None else lacks
+        raise ValueError(
+            f"{adapter.source} does not fit its base {adapter.base}: {name}: {lacks}. Expected the base that the "
+            "adapter was trained on."
+        )
+    a, b, *magnitude = (factor[part] for part in parts)  # (r, input), (output, r), (output,)
+    is_untransposed = bool(start) or name.startswith(names.untransposed)
+    rank, scale = adapter.sizes.of(layer)
     shape = base.shape[::-1] if is_untransposed else base.shape
     fits = (len(shape), len(a.shape), len(b.shape)) == (2, 2, 2) and (b.shape[0], a.shape[1]) == tuple(shape)
-    if not fits or not a.shape[0] == b.shape[1] == adapter.rank or not (base.is_weight and a.is_weight and b.is_weight):
+    fits = fits and a.shape[0] == b.shape[1] == rank and all(tuple(part.shape) == (b.shape[0],) for part in magnitude)
+    if not fits or not all(part.is_weight for part in (base, a, b, *magnitude)):
         raise ValueError(
             f"{adapter.source} does not fit its base {adapter.base}: {name} is {base.dtype} {base.shape}, with "
-            f"lora_A {a.dtype} {a.shape}, lora_B {b.dtype} {b.shape} and r={adapter.rank}. Expected the model that it "
-            "was trained beside."
+            f"lora_A {a.dtype} {a.shape}, lora_B {b.dtype} {b.shape} and r={rank}"
+            f"{''.join(f', a magnitude vector {part.dtype} {part.shape}' for part in magnitude)}. Expected the model "
+            "that it was trained beside."
         )
 
     def read() -> np.ndarray:
-        product = b.read().astype("float32") @ a.read().astype("float32") * adapter.scale  # (output, input)
-        return base.read().astype("float32") + (product.T if is_untransposed else product)
+        weight = base.read().astype("float32")
+        weight = weight.T if is_untransposed else weight  # (output, input)
+        weight = weight + b.read().astype("float32") @ a.read().astype("float32") * scale
+        for vector in magnitude:
+            weight *= vector.read().astype("float32")[:, None] / np.linalg.norm(weight, axis=1, keepdims=True)
+        return weight.T if is_untransposed else weight
 
     return base._replace(dtype="float32", read=read)

@@ -19,11 +19,13 @@ from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import FLOAT8, SAFE, Tensor, zeros
 from keras_transformers.checkpoints.fused import join, reshape_back
 from keras_transformers.checkpoints.names import names_of, stored_as
-from keras_transformers.checkpoints.names.table import OF_VECTORS, Names, their_name
+from keras_transformers.checkpoints.settings.cross_encoder import written_activation
 from keras_transformers.checkpoints.settings.generation_config import make_generation
-from keras_transformers.checkpoints.settings.huggingface_config import TASK, make_config
+from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.table import OF_VECTORS, Names, their_name
+from keras_transformers.text.folder.kept_files import TASK
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import all_layers, strategy_of
 
@@ -43,6 +45,7 @@ def save_folder(
     generation: Mapping[str, Any] | None = None,
     max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
+    activation: str | None = None,
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
     files: Mapping[str, str] | None = None,
@@ -57,15 +60,16 @@ def save_folder(
         architecture: Class of `transformers` that reads it, such as `"BertForSequenceClassification"`.
         labels: Names of the classes, in the order of the logits.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
-        dtype: Of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; or `"float8_e4m3fn"`
-            for about a quarter. The last keeps 4 significant bits of a number of 2^-6 or more, and of smaller ones
-            multiples of 2^-9; it is of the matrices only: vectors are stored as float16.
+        dtype: Type of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; or
+            `"float8_e4m3fn"` for about a quarter. The last keeps 4 significant bits of a number of 2^-6 or more, and of
+            smaller ones multiples of 2^-9; it is of the matrices only: vectors are stored as float16.
         generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
         sentence_transformer: Arguments of `write_sentence_transformer`, which needs `max_length`.
-        task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
-        tensors: By the names and in the layouts of `transformers`; those of the model's variables when None.
-        files: Further texts by their path in the folder, among those of `atomic_folder.WRITTEN`.
+        activation: Activation of a classifier's scores in sentence-transformers: `"linear"` or `"sigmoid"`.
+        task: Facts of the task that the class of `transformers` does not imply: its `name`, and its options.
+        tensors: Tensors by the names and in the layouts of `transformers`; None for the model's variables.
+        files: Further texts by their path in the folder, which `atomic_folder.WRITTEN` must list.
 
     Raises:
         ValueError: The model is quantized, or lacks a layer that `architecture` needs; there is not one label for
@@ -78,7 +82,11 @@ def save_folder(
     has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
     has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)
-    values = make_config(config, architecture, labels, problem) | ({TASK: dict(task)} if task else {})
+    values = make_config(config, architecture, labels, problem)
+    if task:
+        values[TASK] = dict(task)
+    if activation:
+        values |= written_activation(activation)
     names = names_of(config, "the model", architecture)
     needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     if tensors is None:
@@ -89,8 +97,12 @@ def save_folder(
     if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
-        sentence_transformer = {"hidden_dim": config.hidden_dim, **sentence_transformer}
-    _write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer, files or {})
+        is_static = config.mixer == "none"
+        sentence_transformer = {"hidden_dim": config.hidden_dim, "is_static": is_static, **sentence_transformer}
+    of_tokenizer: dict[str, Any] = {"max_length": max_length}
+    if config.num_segments > 1:
+        of_tokenizer["has_segments"] = True
+    _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
 
 
 def _write_folder(
@@ -98,18 +110,19 @@ def _write_folder(
     values: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
     tokenizer: Any,
+    of_tokenizer: Mapping[str, Any],
     generation: Mapping[str, Any] | None = None,
-    max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
     files: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write the files of a model atomically, with one tensor at a time in memory.
 
     Args:
-        folder, tokenizer, max_length: As for `save_folder`.
-        values: Of config.json.
-        tensors: By the names and in the layouts of PyTorch's classes.
-        generation: Of generation_config.json; None to write none.
+        folder, tokenizer: As for `save_folder`.
+        values: Values of config.json.
+        tensors: Tensors by the names and in the layouts of PyTorch's classes.
+        of_tokenizer: Arguments of its `save`, `max_length` among them.
+        generation: Values of generation_config.json; None to write none.
         sentence_transformer: Arguments of `write_sentence_transformer`; None to write none of its files.
         files: Further texts by their path in the folder.
 
@@ -123,10 +136,11 @@ def _write_folder(
         of_vectors = {name: tensor for name, tensor in tensors.items() if name.startswith(OF_VECTORS)}
         write_tensors(temporary / SAFE, {name: tensors[name] for name in tensors.keys() - of_vectors.keys()})
         if tokenizer is not None:
-            tokenizer.save(temporary, max_length)
+            tokenizer.save(temporary, **of_tokenizer)
         if sentence_transformer is not None:
+            max_length = of_tokenizer["max_length"]
             if max_length is None:
-                raise ValueError("the files of sentence-transformers say how long texts may be: give max_length.")
+                raise ValueError("the files of sentence-transformers contain the maximum text length: give max_length.")
             write_sentence_transformer(temporary, max_length=max_length, tensors=of_vectors, **sentence_transformer)
         for name, text in files.items():
             (temporary / name).parent.mkdir(exist_ok=True)
@@ -156,7 +170,9 @@ def _check_layers(model: keras.Model, needed: list[str], architecture: str, labe
         raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")
     if "classifier" in needed and labels is not None and len(labels) != model.get_layer("classifier").units:
         units = model.get_layer("classifier").units
-        raise ValueError(f"the classifier has {units} outputs: expected as many labels, received {len(labels)}.")
+        raise ValueError(
+            f"the classifier has {units} outputs: expected the same number of labels, received {len(labels)}."
+        )
 
 
 def check_dtype(dtype: str) -> None:

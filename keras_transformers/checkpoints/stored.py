@@ -14,11 +14,8 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of source and target; one twice where there is one
 
-# How the user gives the fields of `UserOptions`; of the command line's verbs only `convert` takes them.
-HOW_TO_GIVE = {
-    "lowercase": "lowercase=True or lowercase=False (to `python -m zoo convert`: --lowercase or --cased)",
-    "num_heads": "num_heads=... (to `python -m zoo convert`: --num-heads)",
-}
+# How the user gives the fields of `UserOptions`.
+HOW_TO_GIVE = {"lowercase": "lowercase=True or lowercase=False", "num_heads": "num_heads=..."}
 
 
 class UserOptions(NamedTuple):
@@ -28,11 +25,13 @@ class UserOptions(NamedTuple):
         lowercase: Whether the tokenizer lower-cases texts.
         num_heads: Attention heads.
         pickled: Whether to accept pickled weights.
+        task: Task to load, if the checkpoint holds several models: ELECTRA's has a generator, too.
     """
 
     lowercase: bool | None = None
     num_heads: int | None = None
     pickled: bool = False
+    task: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,13 +40,13 @@ class Stored:
 
     Args:
         writer: The program that wrote it, such as `"google-research/bert"`.
-        place: Its folder, or the prefix of its files.
-        values: What a config.json of `transformers` says of it.
-        config: Of the model.
-        extra: What else `values` says: this and `config` are what `huggingface_config.parse_config` returns.
-        tensors: Lists its tensors, by the names and in the layouts of PyTorch's classes.
+        place: Folder of the checkpoint, or the prefix of its files.
+        values: Values of the config.json in the form of `transformers`.
+        config: Configuration of the model.
+        extra: Other facts in `values`; `huggingface_config.parse_config` returns `config` and this.
+        tensors: Function that lists the tensors, by the names and in the layouts of PyTorch's classes.
         tokenizers: Reads its tokenizers, of source and target.
-        assumed: What its files do not say and something else implies, a clause each.
+        assumed: Assumptions about facts that the files lack: a clause each, with the reason.
     """
 
     writer: str
@@ -75,8 +74,8 @@ def parsed(values: Mapping[str, Any], path: Path, **facts: Any) -> Stored:
 
     Args:
         values: As for `Stored`.
-        path: Of the file that says them, for errors.
-        **facts: The other fields of `Stored`.
+        path: Path of the file with these values, for errors.
+        **facts: Other fields of `Stored`.
 
     Raises:
         ValueError: The values are of no model that is supported.

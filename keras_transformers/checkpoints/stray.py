@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keras_transformers.checkpoints.files.tensors import Tensor, zeros
-from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.table import Names
 from keras_transformers.utils.untrusted import shown, warn_user
 
 BESIDE = ("v_head.", "value_head.")  # of reinforcement learning: one number for each token
@@ -27,15 +27,15 @@ def check_merged(tensors: Iterable[Tensor], source: Any) -> None:
 
 
 def beside(tensors: Mapping[str, Tensor], names: Names) -> set[str]:
-    """Return the names of tensors that stand beside the model, so that its own outputs do not depend on them.
+    """Return the names of extra tensors, on which the outputs of the model do not depend.
 
     In a file of a model with a head, all weights of the model have the family's prefix. A tensor without it that is no
     known head is of another head, which the class of `transformers` that config.json names ignores, too. In a file
     without prefixes only the tensors of `BESIDE` are known to be beside the model.
 
     Args:
-        tensors: By their modern names.
-        names: Of the family.
+        tensors: Tensors by their current names.
+        names: Table of names of the family.
     """
     has_prefix = bool(names.prefix) and any(tensor.name.startswith(names.prefix) for tensor in tensors.values())
     return {
@@ -55,22 +55,24 @@ def warn_unused(unused: Iterable[str], source: Any) -> None:
     if unused := sorted(unused):
         warn_user(
             f"{source} holds tensors beside the model, which nothing here uses and which were not loaded: "
-            f"{shown(unused)}. If predictions need them, they are of another model; `save` does not write them.",
+            f"{shown(unused)}. If predictions need them, they belong to another model; `save` does not write them.",
         )
 
 
-def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerConfig) -> dict[str, Tensor]:
+def with_fallbacks(tensors: Mapping[str, Tensor], names: Names, config: TransformerConfig) -> dict[str, Tensor]:
     """Add tensors that a file may leave out: a head that equals another tensor, and a bias of the logits, of zeros.
 
     Args:
-        tensors: By their modern names.
-        names: Of the family.
-        config: Of the model.
+        tensors: Tensors by their current names.
+        names: Table of names of the family.
+        config: Configuration of the model.
     """
-    lent = {
-        name: tensors[other] for name, other in names.lent.items() if other in tensors and not config.tie_embeddings
+    fallbacks = {
+        name: tensors[other]
+        for name, other in names.fallbacks.items()
+        if other in tensors and not config.tie_embeddings
     }
-    lent |= {name: tensors[older] for name, older in names.older.items() if older in tensors}
+    fallbacks |= {name: tensors[older] for name, older in names.older.items() if older in tensors}
     if config.output_bias and names.logits_bias:
-        lent[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
-    return {**lent, **tensors}
+        fallbacks[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
+    return {**fallbacks, **tensors}

@@ -29,8 +29,9 @@ class Coverage(NamedTuple):
 def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
     """Write word vectors into the rows of an embedding matrix; the other rows keep their values.
 
-    A token takes the vector of its own spelling. If there is none, it takes the vector of the first word in the file
-    (the most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
+    A token takes the vector of the word with the same spelling. If there is none, it takes the vector of the first word
+    in the file (the most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes
+    nothing.
 
     Args:
         embeddings: A Keras variable (V, D), such as `layer.embeddings` of `TokenEmbedding`.
@@ -45,7 +46,7 @@ def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLi
     """
     rows, width = embeddings.shape
     if len(tokens) != rows:
-        raise ValueError(f"the embedding has {rows} rows: expected as many tokens, received {len(tokens)}.")
+        raise ValueError(f"the embedding has {rows} rows: expected the same number of tokens, received {len(tokens)}.")
 
     spellings, lower_case = set(tokens), {token.lower() for token in tokens}
     exact_vectors: dict[str, np.ndarray] = {}

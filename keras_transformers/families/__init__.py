@@ -1,22 +1,44 @@
-"""Functions from the sizes of a model to its `TransformerConfig`, which hold the facts of each family."""
+"""Families of models: functions from sizes to a `TransformerConfig`, and tables of the names of Hugging Face.
 
-from keras_transformers.families.baselines import convolutional, recurrent
-from keras_transformers.families.decoders import gpt1, gpt2, llama, mistral
-from keras_transformers.families.encoder_decoders import bart, marian, mbart, t5, transformer
-from keras_transformers.families.encoders import (
-    albert,
-    bert,
-    camembert,
-    deberta_v2,
-    distilbert,
-    electra,
-    mpnet,
-    roberta,
-    xlm_roberta,
-)
-from keras_transformers.families.pre_norm_encoders import eurobert, modernbert
-from keras_transformers.families.rotary_encoders import gte, nomic_bert
+Each file of the folders is read: its tables, `Names`, and the functions that they hold are the families. No list names
+them; `__init__.pyi`, which a test writes, names the functions for editors and type checkers.
+"""
 
-__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "deberta_v2", "distilbert", "electra", "eurobert",
-           "gpt1", "gpt2", "gte", "llama", "marian", "mbart", "mistral", "modernbert", "mpnet", "nomic_bert",
-           "recurrent", "roberta", "t5", "transformer", "xlm_roberta"]  # fmt: skip
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+
+from keras_transformers.families.table import Names
+
+
+def _find_tables(package: str, folders: list[str]) -> Iterator[Names]:
+    """Yield the tables of the modules of a package, in the order of their names, and of the packages in it."""
+    for module in sorted(pkgutil.iter_modules(folders), key=lambda module: module.name):
+        found = importlib.import_module(f"{package}.{module.name}")
+        if module.ispkg:
+            yield from _find_tables(found.__name__, list(found.__path__))
+        else:
+            yield from (value for name, value in vars(found).items() if isinstance(value, Names) and name[0] != "_")
+
+
+def collect(tables: Iterable[Names]) -> dict[str, Names]:
+    """Return tables by their families.
+
+    Raises:
+        ImportError: Two tables are of one family.
+    """
+    found: dict[str, Names] = {}
+    for table in tables:
+        if found.setdefault(table.model_type, table) is not table:
+            raise ImportError(
+                f"two tables of names for {table.model_type!r}: begin the name of a part with an underscore."
+            )
+    return found
+
+
+FAMILIES = collect(_find_tables(__name__, list(__path__)))
+FUNCTIONS = {names.configure.__name__: names.configure for names in FAMILIES.values()}
+globals().update(FUNCTIONS)
+__all__ = sorted(FUNCTIONS)

@@ -1,11 +1,14 @@
-"""Families of baselines to compare Transformers with: recurrent and convolutional models."""
+"""Families of baselines to compare Transformers with: recurrent and convolutional models, and vectors of tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.encoders.bert import BERT
 from keras_transformers.families.sizes import named_config
+from keras_transformers.families.table import CONFIG_FIELDS, Names
 
 
 def recurrent(
@@ -49,7 +52,7 @@ def convolutional(
 ) -> TransformerConfig:  # fmt: skip
     """Describe a convolutional model: gated convolutions with residual connections and learned positions.
 
-    Gates, positions and the embeddings' initialiser are those of Gehring et al. 2017, https://arxiv.org/abs/1705.03122.
+    Gates, positions and the embeddings' initialiser are as in Gehring et al. 2017, https://arxiv.org/abs/1705.03122.
     Norms take the place of their fixed scales. Other weights are Glorot uniform.
 
     Args:
@@ -73,6 +76,35 @@ def convolutional(
                         max_length), facts | options)  # fmt: skip
 
 
+def static(
+    vocabulary_size: int, hidden_dim: int, max_length: int = 1_000_000, num_layers: int = 0, num_heads: int = 1,
+    intermediate_dim: int | None = None, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe a model of vectors of tokens alone, whose mean is the vector of a text: no blocks, no positions.
+
+    As `StaticEmbedding` of sentence-transformers and model2vec have it.
+    Paper: Shen et al. 2018, "Baseline Needs More Love", https://arxiv.org/abs/1805.09843.
+
+    Args:
+        vocabulary_size: Rows of the table.
+        hidden_dim: Numbers of a vector.
+        max_length: Longest text, in tokens; the model itself has no bound.
+        num_layers, num_heads, intermediate_dim: There are no blocks: 0, and not used.
+        **options: Any other field of `TransformerConfig`.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> static(4096, hidden_dim=256).num_layers
+    0
+    """
+    facts = {"mixer": "none", "positions": None, "embedding_norm": False, "dropout": 0.0, "attention_dropout": 0.0}
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return named_config("model2vec", sizes, facts | options)
+
+
 def _counterpart(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
     hidden_dim = sizes[3]
     sizes = (*sizes[:4], sizes[4] or hidden_dim, *sizes[5:])
@@ -83,3 +115,64 @@ def _counterpart(family: str, sizes: tuple, facts: dict[str, Any]) -> Transforme
     if facts.get("kind") == "encoder_decoder":
         shared["decoder_start_id"] = facts.get("pad_id", 0)
     return named_config(family, tuple(sizes), shared | facts)
+
+
+CELLS = [f"mixer/{way}/restarting/cell" for way in ("forward", "backward")]
+BLOCK = [*CELLS, "mixer/convolve", "mixer/output", "mixer_norm", "first_key", "first_value", "cross_attention_norm"]
+BLOCK += [f"cross_attention/{part}" for part in ("query", "key", "value", "output")]
+OF_STACKS = ["position_embedding", "embedding_norm", "final_norm"]
+OF_STACKS += [f"{side}_{layer}" for side in ("encoder", "decoder") for layer in OF_STACKS]
+OF_STACKS += [f"{side}_block_{{i}}/{layer}" for side in ("encoder", "decoder") for layer in BLOCK]
+LAYERS = ["token_embedding", "encoder_token_embedding", *OF_STACKS]
+WHOLE = ["token_embedding/segment_embeddings"]  # weights that are not named kernel, bias, ...
+WHOLE += [f"{side}_block_{{i}}/{cell}/recurrent_kernel" for side in ("encoder", "decoder") for cell in CELLS]
+HEADS = sorted({*(layer for layers in BERT.architectures.values() for layer in layers), "lm_head", "output_bias"})
+ACTIVATIONS = ("tanh", "sigmoid", "relu", "linear", "gelu", "gelu_tanh", "silu")
+WRITERS = {"causal_lm": "ForCausalLM", "seq2seq_lm": "ForSeq2SeqLM"}
+
+
+def _table(name: str, configure: Callable[..., TransformerConfig]) -> Names:
+    encoders = {theirs.replace("Bert", name): layers for theirs, layers in BERT.architectures.items()}
+    writers = {name + theirs: ("lm_head", "output_bias") for theirs in WRITERS.values()}
+    return Names(
+        model_type=name.lower(),
+        configure=configure,
+        prefix="",
+        weights={path: path.replace("/", ".") for path in (*LAYERS, *WHOLE, *HEADS)},
+        optional=tuple(f"{head}." for head in HEADS),
+        redundant="",
+        copies={},
+        architectures={**encoders, **writers},
+        tasks={
+            **{task: name + theirs for task, theirs in WRITERS.items()},
+            **{task: theirs.replace("Bert", name) for task, theirs in BERT.tasks.items()},
+        },
+        fields={name: name for name in CONFIG_FIELDS if name not in ("family", "block_options")},
+        activations={activation: activation for activation in ACTIVATIONS},
+        fixed={},
+        equal={},
+    )
+
+
+RECURRENT = _table("Recurrent", recurrent)
+CONVOLUTIONAL = _table("Convolutional", convolutional)
+TABLE = "embeddings"  # of model2vec, which sentence-transformers reads, too
+STATIC = Names(
+    model_type="model2vec",
+    configure=static,
+    prefix="",
+    weights={"token_embedding/embeddings": TABLE},
+    optional=(),
+    redundant="",
+    copies={},
+    architectures={"StaticModel": ()},
+    tasks={"sentence_embedding": "StaticModel"},
+    fields={
+        "vocabulary_size": "vocab_size", "hidden_dim": "hidden_dim", "max_length": "seq_length",
+        "pad_id": "pad_token_id", "activation": "hidden_act",
+    },
+    activations={"gelu": "gelu"},
+    fixed={},
+    equal={},
+    required=("vocabulary_size", "hidden_dim"),
+)  # fmt: skip

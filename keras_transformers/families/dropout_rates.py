@@ -15,8 +15,8 @@ def with_dropout(
     """Return a configuration with one rate for all dropouts of the model, or another one for attention weights.
 
     Args:
-        config: Of the model.
-        rate: Of all dropouts, in [0, 1); as in `config` when None.
+        config: Configuration of the model.
+        rate: Rate of all dropouts, in [0, 1); as in `config` when None.
         attention_rate: On the attention weights, in [0, 1); `rate` when None.
 
     Raises:

@@ -13,7 +13,7 @@ def named_config(family: str, sizes: tuple, options: dict[str, Any]) -> Transfor
     """Build the configuration of a family.
 
     Args:
-        family: Its name.
+        family: Name of the family.
         sizes: Values of `SIZES`, in this order; `intermediate_dim` is `4 * hidden_dim` when None.
         options: Other fields of `TransformerConfig`; they override the sizes.
 

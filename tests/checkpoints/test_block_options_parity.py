@@ -7,9 +7,9 @@ import pytest
 
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.files.tensors import by_name, read_tensors
-from keras_transformers.checkpoints.names.llama import LLAMA
-from keras_transformers.checkpoints.names.table import their_name
 from keras_transformers.families import bert, llama
+from keras_transformers.families.decoders.llama import LLAMA
+from keras_transformers.families.table import their_name
 from keras_transformers.models import encoder
 
 pytestmark = pytest.mark.parity

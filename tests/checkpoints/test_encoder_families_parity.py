@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+from contextlib import nullcontext
 
 import bare
 import numpy as np
@@ -133,7 +134,9 @@ def test_texts(tmp_path, theirs, capsys, name):
     """A classifier with the family's kind of tokenizer: tokens, and answers of the task, its folder and its export."""
     transformers, learned = pytest.importorskip("transformers"), messages()
     reference = classifier(tmp_path, theirs, CASES[name], learned)
-    task = zoo.load(tmp_path)
+    tells = pytest.warns(UserWarning, match="both texts of a pair get segment 0, as in transformers 5")
+    with tells if name == "albert" else nullcontext():
+        task = zoo.load(tmp_path)
     task.save(tmp_path / "saved")
     task.export(tmp_path / "export")
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
@@ -181,6 +184,8 @@ def probabilities(model, tokenizer, *columns):
 
     has_segments = getattr(model.config, "type_vocab_size", 0) > 1
     options = {"padding": True, "truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
-    inputs = tokenizer(*columns, return_token_type_ids=has_segments, **options)
+    inputs = tokenizer(*columns, **options)  # with the types that its class gives by itself
+    if not has_segments:
+        inputs.pop("token_type_ids", None)
     with torch.no_grad():
         return model(**inputs).logits.softmax(-1).numpy()

@@ -8,8 +8,8 @@ import pytest
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.names.table import Fused
 from keras_transformers.families import llama
+from keras_transformers.families.table import Fused
 
 ATTENTION = Fused(r"h\.\d+\.c_attn", ("query", "key", "value"))
 NAMES = FAMILIES["gpt2"]._replace(fused=(ATTENTION,), untransposed=("h.",))

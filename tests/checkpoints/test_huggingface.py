@@ -300,7 +300,7 @@ def test_save_refuses(saved, ours, options, message):
 
 def test_as_many_labels_as_classes(ours, tmp_path):
     model = ours.build(ours.config, "BertForSequenceClassification", 3)
-    with pytest.raises(ValueError, match="3 outputs: expected as many labels, received 2"):
+    with pytest.raises(ValueError, match="3 outputs: expected the same number of labels, received 2"):
         save_folder(
             tmp_path / "a", model, ours.config, None, architecture="BertForSequenceClassification", labels=("a", "b")
         )

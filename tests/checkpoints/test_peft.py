@@ -77,6 +77,45 @@ def test_the_product_is_added_to_the_weight(base, tmp_path, family, options, sca
     assert all(np.allclose(found[name], array, atol=1e-5) for name, array in expected.items())
 
 
+@pytest.mark.parametrize("family", MODELS)
+def test_magnitudes_replace_the_norm_of_each_output(base, tmp_path, family):
+    tensors, (layer, _, b, is_transposed) = factors(family), LAYERS[family]
+    magnitudes = RANDOM.uniform(0.5, 2, size=b[0])
+    tensors[f"{layer}.lora_magnitude_vector"] = magnitudes
+    found = merged(base, family, read_adapter(write(tmp_path / "adapter", tensors, use_dora=True)), tmp_path)
+    weight = base[family][2][f"{layer}.weight"]
+    total = (weight.T if is_transposed else weight) + tensors[f"{layer}.lora_B.weight"] @ (
+        tensors[f"{layer}.lora_A.weight"] * 3
+    )
+    expected = magnitudes[:, None] * total / np.linalg.norm(total, axis=1, keepdims=True)
+    assert np.allclose(found[f"{layer}.weight"], expected.T if is_transposed else expected, atol=1e-5)
+
+
+def test_biases_and_wrapped_tensors_replace_those_of_the_base(base, tmp_path):
+    layer = LAYERS["bert"][0]
+    tensors = factors("bert") | {
+        f"{layer}.base_layer.bias": RANDOM.normal(size=16),
+        "bert.embeddings.LayerNorm.bias": RANDOM.normal(size=16),
+        "classifier.modules_to_save.bias": RANDOM.normal(size=3),
+        "classifier.original_module.bias": RANDOM.normal(size=3),
+    }
+    found = merged(base, "bert", read_adapter(write(tmp_path / "adapter", tensors, bias="all")), tmp_path)
+    assert np.allclose(found[f"{layer}.bias"], tensors[f"{layer}.base_layer.bias"])
+    assert np.allclose(found["bert.embeddings.LayerNorm.bias"], tensors["bert.embeddings.LayerNorm.bias"])
+    assert np.allclose(found["classifier.bias"], tensors["classifier.modules_to_save.bias"])
+
+
+def test_an_adapted_embedding_leaves_the_head_that_was_tied_to_it(base, tmp_path):
+    a, b = RANDOM.normal(size=(2, 90)), RANDOM.normal(size=(16, 2))
+    tensors = {"transformer.wte.lora_embedding_A": a, "transformer.wte.lora_embedding_B": b}
+    _, folder, before = base["gpt2"]
+    stored = adapt(find_stored(folder), read_adapter(write(tmp_path / "adapter", tensors, task_type="CAUSAL_LM")))
+    assert not stored.config.tie_embeddings
+    found = {tensor.name: tensor.read() for tensor in stored.tensors()}
+    assert np.allclose(found["transformer.wte.weight"], before["transformer.wte.weight"] + (b @ a * 3).T, atol=1e-5)
+    assert np.array_equal(found["lm_head.weight"], before["transformer.wte.weight"])
+
+
 def test_saved_modules_replace_those_of_the_base(base, tmp_path):
     tensors = {"classifier.weight": RANDOM.normal(size=(3, 16)), "classifier.bias": RANDOM.normal(size=3)}
     found = merged(base, "bert", read_adapter(write(tmp_path / "adapter", tensors)), tmp_path)
@@ -86,8 +125,7 @@ def test_saved_modules_replace_those_of_the_base(base, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"use_dora": True}, {"bias": "all"}, {"lora_bias": True}, {"rank_pattern": {"q_proj": 4}},
-        {"alpha_pattern": {"q_proj": 4}}, {"init_lora_weights": "pissa"}, {"layer_replication": [[0, 1]]},
+        {"bias": "some"}, {"lora_bias": True}, {"init_lora_weights": "pissa"}, {"layer_replication": [[0, 1]]},
         {"trainable_token_indices": [1]}, {"target_parameters": ["x"]}, {"an_option_of_tomorrow": 1},
     ],
     ids=str,
@@ -102,7 +140,7 @@ def test_what_is_no_plain_lora_is_refused(tmp_path, options):
     ("options", "message"),
     [
         ({"peft_type": "IA3"}, "peft_type='IA3' is not supported: expected 'LORA'"),
-        ({"base_model_name_or_path": None}, "says no base_model_name_or_path.*Write it there"),
+        ({"base_model_name_or_path": None}, "has no base_model_name_or_path.*Write it there"),
         ({"r": 0}, "r=0: expected 1 to 1000000"),
         ({"lora_alpha": 10**400}, "lora_alpha=1000.*: expected -1000000 to 1000000"),
         ({"lora_alpha": "x"}, "lora_alpha must be a number"),
@@ -115,7 +153,7 @@ def test_a_configuration_with_faults(tmp_path, options, message):
 
 def test_options_that_are_null_are_what_they_are_by_default(tmp_path):
     adapter = read_adapter(write(tmp_path / "adapter", {}, r=None, lora_alpha=None, use_rslora=None, task_type=None))
-    assert (adapter.rank, adapter.scale, adapter.task) == (8, 1, None)
+    assert (adapter.sizes.of("any"), adapter.task) == ((8, 1), None)
 
 
 def test_an_adapter_without_its_weights(tmp_path):
@@ -130,8 +168,19 @@ UNFIT = {
     "half of it": ({f"{LAYER}.lora_A.weight": np.ones((2, 16))}, {}, "lora_B is missing"),
     "shape": ({f"{LAYER}.lora_A.weight": np.ones((2, 8)), f"{LAYER}.lora_B.weight": np.ones((16, 2))}, {}, "lora_A"),
     "rank": ({f"{LAYER}.lora_A.weight": np.ones((2, 16)), f"{LAYER}.lora_B.weight": np.ones((16, 2))}, {"r": 4}, "r=4"),
-    "embedding": ({"bert.embeddings.word_embeddings.lora_embedding_A": np.ones((2, 90))}, {}, "not supported"),
-}
+    "half of an embedding": (
+        {"bert.embeddings.word_embeddings.lora_embedding_A": np.ones((2, 90))}, {}, "lora_embedding_B is missing",
+    ),
+    "no magnitudes": (
+        {f"{LAYER}.lora_A.weight": np.ones((2, 16)), f"{LAYER}.lora_B.weight": np.ones((16, 2))},
+        {"use_dora": True}, "lora_magnitude_vector is missing",
+    ),
+    "magnitudes": ({
+        f"{LAYER}.lora_A.weight": np.ones((2, 16)), f"{LAYER}.lora_B.weight": np.ones((16, 2)),
+        f"{LAYER}.lora_magnitude_vector": np.ones(16),
+    }, {}, "lora_magnitude_vector is not expected"),
+    "unknown": ({f"{LAYER}.lora_B.bias": np.ones(16)}, {}, "which is not supported"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", UNFIT)
@@ -143,3 +192,54 @@ def test_an_adapter_of_another_model(base, tmp_path, case):
     with pytest.raises(ValueError, match=rf"the adapter in .*{message}"):
         load_weights(model, adapt(find_stored(folder), adapter))
     assert all(np.array_equal(one, other) for one, other in zip(before, model.weights, strict=True))
+
+
+THEIRS = {"bert": (["query", "dense"], ["word_embeddings"]), "gpt2": (["c_attn", "c_proj"], ["wte"])}
+KINDS = {
+    "patterns": {"rank_pattern": {"query": 4, "c_attn": 4}, "alpha_pattern": {r"^.*\.0\..*": 32}, "use_rslora": True},
+    "all biases": {"bias": "all"},
+    "biases": {"bias": "lora_only"},
+    "dora of embeddings": {"use_dora": True},
+    "half precision": {},
+}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", THEIRS)
+def test_logits_are_those_of_peft(ours, tmp_path, family, kind):
+    peft, torch, transformers = (pytest.importorskip(name) for name in ("peft", "torch", "transformers"))
+    config, architecture = MODELS[family]
+    model = ours.build(config, architecture)
+    ours.randomise(model)
+    save_folder(tmp_path / "base", model, config, None, architecture=architecture)
+
+    theirs = getattr(transformers, architecture).from_pretrained(
+        tmp_path / "base", **({"num_labels": 3} if family == "bert" else {})
+    )
+    layers, embeddings = THEIRS[family]
+    layers = layers + embeddings * ("embeddings" in kind)
+    task = {"bert": "SEQ_CLS", "gpt2": "CAUSAL_LM"}[family]
+    options = {"r": 2, "lora_alpha": 8, "task_type": task, "target_modules": layers, "fan_in_fan_out": family == "gpt2"}
+    adapted = peft.get_peft_model(theirs, peft.LoraConfig(**options, **KINDS[kind]))
+    random = torch.Generator().manual_seed(0)
+    for parameter in adapted.parameters():
+        if parameter.requires_grad:
+            parameter.data += 0.2 * torch.randn(parameter.shape, generator=random)
+            parameter.data = parameter.data.half().float() if kind == "half precision" else parameter.data
+    if kind == "half precision":
+        base, adapted = dict(theirs.state_dict()), adapted.half()
+        adapted.save_pretrained(tmp_path / "adapter")
+        adapted = adapted.float()
+        theirs.load_state_dict(base)
+    else:
+        adapted.save_pretrained(tmp_path / "adapter")
+
+    stored = adapt(find_stored(tmp_path / "base"), read_adapter(tmp_path / "adapter"))
+    merged = ours.build(stored.config, architecture)
+    load_weights(merged, stored)
+    ids = np.arange(20, dtype="int32").reshape(2, 10) * 3 % 90
+    inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids, bool), "segment_ids": np.zeros_like(ids)}
+    found = merged({name: inputs[name] for name in inputs if name in {tensor.name for tensor in merged.inputs}})
+    expected = adapted.eval()(torch.tensor(ids, dtype=torch.long)).logits.detach().numpy()
+    np.testing.assert_allclose(found["logits"], expected, atol=1e-4)

@@ -7,12 +7,12 @@ import pytest
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.files.tensors import by_name, read_tensors
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names.bert import BERT
-from keras_transformers.checkpoints.names.deberta_v2 import DEBERTA_V2
-from keras_transformers.checkpoints.names.table import their_name
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.config.choices import first_position
 from keras_transformers.families import bert, deberta_v2
+from keras_transformers.families.encoders.bert import BERT
+from keras_transformers.families.encoders.deberta_v2 import DEBERTA_V2
+from keras_transformers.families.table import their_name
 from keras_transformers.models import encoder
 
 pytestmark = pytest.mark.parity

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from keras_transformers.checkpoints.files.card import is_unedited
 from keras_transformers.utils.json_file import read_object
-from keras_transformers.utils.safe_files import locked
+from keras_transformers.utils.safe_files import locked, no_room_as_error
 from keras_transformers.utils.untrusted import resolved, shown
 
 CARD = "README.md"
@@ -33,17 +33,20 @@ WRITTEN = {
         "spm.model",
         # By `save` of sentence-transformers, too.
         "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
-        "[0-9]_Dense/config.json", "[0-9]_Dense/model.safetensors", "[0-9]_Normalize/config.json",
-        *(f"{number}_{kind}/" for number in range(2, 10) for kind in ("Dense", "Normalize")),
+        "1_LogitScore/config.json", "1_SpladePooling/config.json",
+        *(f"[0-9]_{kind}/config.json" for kind in ("Dense", "LayerNorm", "Dropout", "Normalize")),
+        *(f"[0-9]_{kind}/model.safetensors" for kind in ("Dense", "LayerNorm")),
+        *(f"{number}_{kind}/" for number in range(1, 10) for kind in ("Dense", "LayerNorm", "Dropout", "Normalize")),
         # By `zoo train`; a README.md only if nobody has edited it (`card`).
         CARD, "training/metrics.jsonl", "training/curve.html", "training/samples.txt",
     ),
     "saved_model.pb": (
         "saved_model.pb", "fingerprint.pb", "keras_metadata.pb",
         "variables/variables.index", "variables/variables.data-*-of-*",
-        "assets/", "assets.extra/tf_serving_warmup_requests",
+        "assets/", "assets.extra/labels.json", "assets.extra/tf_serving_warmup_requests",
     ),
 }  # fmt: skip
+KEPT = "What was there before is unchanged: make room, and call again."
 OLD = ".old"  # suffix of the hidden name that a folder has while it is being replaced
 AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for renameat2
 
@@ -64,7 +67,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
         The temporary folder.
 
     Raises:
-        ValueError: As for `check_target`, before and after the writing.
+        ValueError: As for `check_target`, before and after the writing; or there is no space left on the disk.
 
     Example:
 
@@ -78,7 +81,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     check_target(folder, marker)
     target = resolved(folder)
     _clear_leftovers(target)
-    with contextlib.ExitStack() as stack:
+    with no_room_as_error(target, KEPT), contextlib.ExitStack() as stack:
         temporary = _make_temporary(target, stack)
         yield temporary
         check_target(target, marker)  # again: writing may have taken minutes
@@ -116,7 +119,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
     if marker == "config.json" and not _is_model(target / marker):
         raise ValueError(f"the config.json in {folder} describes no model, so it is not replaced. Give another folder.")
     if others := _other_files(target, WRITTEN[marker]):
-        more = f" and {len(others) - 5} more" * (len(others) > 5)
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
         raise ValueError(
             f"{folder} holds {', '.join(map(repr, others[:5]))}{more} beside its {marker}, which no save has written, "
             "so it is not replaced. Give another folder, or move that elsewhere."

@@ -17,8 +17,8 @@ def read_hdf5(path: Path, name_of: Callable[[str], str] = str) -> list[Tensor]:
     """List the tensors of an HDF5 file.
 
     Args:
-        path: Of the file.
-        name_of: Maps a data set's path in the file to the tensor's name.
+        path: Path of the file.
+        name_of: Function from a data set's path in the file to the tensor's name.
 
     Returns:
         The tensors, in the order of the file.
@@ -30,7 +30,7 @@ def read_hdf5(path: Path, name_of: Callable[[str], str] = str) -> list[Tensor]:
 
     def add(name: str | bytes, item: Any) -> None:  # not called for links
         if isinstance(name, bytes):
-            raise OSError("a name in it is no text in UTF-8")
+            raise OSError("a name in it is not valid UTF-8")
         if isinstance(item, h5py.Dataset):
             tensors.append(_describe(path, name_of(name), item))
 

@@ -1,4 +1,4 @@
-"""Old `pytorch_model.bin` files, read into NumPy arrays without torch and without running any code in them."""
+"""Files of `torch.save`, read into NumPy arrays without torch and without running any code in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from keras_transformers.utils.untrusted import shown
+from keras_transformers.utils.untrusted import read_bytes, shown
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C  # torch.serialization.MAGIC_NUMBER, of files written before torch 1.6
 STORAGES = {
@@ -32,6 +32,7 @@ STORAGES = {
     "ByteStorage": np.uint8,
     "BoolStorage": np.bool_,
 }
+PLAIN = (bool, int, float, str)
 MOST_COPIES = 8  # of one storage: T5 has four names for its token table
 # Opcodes that torch.save never writes, and by which a few bytes could take much memory or time.
 NEVER_WRITTEN = {code[0] for code in (pickle.BYTEARRAY8, pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)}
@@ -50,8 +51,41 @@ class _Tensor(NamedTuple):
     strides: tuple[int, ...]
 
 
+def read_plain(path: str | os.PathLike) -> Any:
+    """Read a pickle of dicts, lists, strings and numbers; one that names a function or a class is refused.
+
+    Raises:
+        ValueError: The pickle is damaged, too large, or holds something else.
+    """
+    content = read_bytes(Path(path), "a pickle of plain values")
+    try:
+        return _Unpickler(io.BytesIO(content)).load()
+    except Exception as error:  # a damaged pickle may raise anything
+        raise ValueError(f"{path} is damaged, or no pickle of plain values ({shown(error)}).") from error
+
+
+_Read = tuple[dict[str, _Tensor], dict[str, dict[str, Any]], dict[str, memoryview]]  # tensors, facts, storages
+
+
+class Saved(NamedTuple):
+    """The content of a file of `torch.save`.
+
+    Args:
+        tensors: Arrays by name, read-only, of the dtypes stored (bfloat16 is that of `ml_dtypes`).
+        facts: Strings and numbers of the dicts beside the state dict, by the names of the dicts.
+    """
+
+    tensors: dict[str, np.ndarray]
+    facts: dict[str, dict[str, Any]]
+
+
 def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Read the tensors of a file that `torch.save` wrote from a state dict.
+    """Read the tensors of a file that `torch.save` wrote from a state dict: see `read_saved`."""
+    return read_saved(path).tensors
+
+
+def read_saved(path: str | os.PathLike, key: str | None = None) -> Saved:
+    """Read a state dict that `torch.save` wrote, alone or in a dict of several things.
 
     A pickle can call any function. This reader allows only the few that rebuild tensors. The arrays are views of the
     memory-mapped file: nothing is copied, and the sizes that the file claims allocate no memory. Prefer safetensors
@@ -59,9 +93,7 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
     Args:
         path: A `pytorch_model.bin`, in the zip format or in the one before torch 1.6.
-
-    Returns:
-        Arrays by name, read-only, of the dtypes stored (bfloat16 is that of `ml_dtypes`).
+        key: Key of the state dict in the dict that was saved; None if it was saved alone.
 
     Raises:
         ValueError: The file names a function that is not allowed, is cut short or compressed, holds a tensor that is
@@ -73,28 +105,30 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            tensors, buffers = _read_zip(file, content) if zipfile.is_zipfile(file) else _read_legacy(content)
+            read = _read_zip if zipfile.is_zipfile(file) else _read_legacy
+            tensors, facts, buffers = read(file, content, key)
         arrays = {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
         if sum(array.nbytes for array in arrays.values()) > MOST_COPIES * len(content):
             raise ValueError(f"its tensors take more than {MOST_COPIES} times the file: it may be malicious.")
-        return arrays
+        return Saved(arrays, facts)
     except ValueError as error:
         raise ValueError(f"cannot read {path}: {error}") from error
     except Exception as error:  # a damaged pickle may raise anything
         raise ValueError(f"{path} is damaged, or no state dict written by torch.save ({shown(error)}).") from error
 
 
-def _read_zip(file: BinaryIO, content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memoryview]]:
+def _read_zip(file: BinaryIO, content: mmap.mmap, key: str | None) -> _Read:
     with zipfile.ZipFile(file) as archive:
         members = {member.filename: member for member in archive.infolist()}
     root = next(name for name in members if name.endswith("data.pkl")).removesuffix("data.pkl")
     if root + "byteorder" in members and _stored(content, members[root + "byteorder"]) != b"little":
         raise ValueError("it was written on a big-endian machine.")
-    tensors = _tensors(_Unpickler(io.BytesIO(_stored(content, members[root + "data.pkl"]))).load())
+    saved = _Unpickler(io.BytesIO(_stored(content, members[root + "data.pkl"]))).load()
+    tensors, facts = _parted(saved, key)
     used = {tensor.storage.key: members[f"{root}data/{tensor.storage.key}"] for tensor in tensors.values()}
     if sum(member.file_size for member in used.values()) > len(content):
         raise ValueError("its members overlap: they are larger than the file.")
-    return tensors, {key: _stored(content, member) for key, member in used.items()}
+    return tensors, facts, {number: _stored(content, member) for number, member in used.items()}
 
 
 def _stored(content: mmap.mmap, member: zipfile.ZipInfo) -> memoryview:
@@ -113,29 +147,39 @@ def _stored(content: mmap.mmap, member: zipfile.ZipInfo) -> memoryview:
     return data
 
 
-def _read_legacy(content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memoryview]]:
+def _read_legacy(file: BinaryIO, content: mmap.mmap, key: str | None) -> _Read:
     if _Unpickler(content).load() != LEGACY_MAGIC:
         raise ValueError("it is no file of torch.save.")
     for _ in ("protocol version", "system information"):
         _Unpickler(content).load()
 
-    tensors = _tensors(_Unpickler(content).load())
-    widths = {tensor.storage.key: np.dtype(tensor.storage.dtype).itemsize for tensor in tensors.values()}
+    reader = _Unpickler(content)
+    tensors, facts = _parted(reader.load(), key)
+    widths = {storage.key: np.dtype(storage.dtype).itemsize for storage in reader.storages}
     keys, buffers = _Unpickler(content).load(), {}
     begin = content.tell()
     if not all(isinstance(key, str) for key in keys):
         raise ValueError("its storages have keys that are no str.")
-    for key in keys:  # the storages follow in this order, each preceded by its number of elements
-        end = begin + 8 + int.from_bytes(content[begin : begin + 8], "little") * widths[key]
-        buffers[key] = memoryview(content)[begin + 8 : end]
+    for number in keys:  # the storages follow in this order, each preceded by its number of elements
+        end = begin + 8 + int.from_bytes(content[begin : begin + 8], "little") * widths[number]
+        buffers[number] = memoryview(content)[begin + 8 : end]
         begin = end
-    return tensors, buffers
+    return tensors, facts, buffers
 
 
-def _tensors(state: Any) -> dict[str, _Tensor]:
+def _parted(saved: Any, key: str | None) -> tuple[dict[str, _Tensor], dict[str, dict[str, Any]]]:
+    """Return the state dict in what was saved, and the plain values of the dicts beside it."""
+    if key is not None and not (isinstance(saved, dict) and key in saved):
+        raise ValueError(f"expected a dict that holds a state dict as {key!r}.")
+    state, beside = (saved, {}) if key is None else (saved[key], saved)
     if not isinstance(state, dict) or not all(isinstance(value, _Tensor) for value in state.values()):
         raise ValueError("expected a state dict: one flat dict of tensors by name.")
-    return state
+    facts = {
+        str(name): {str(fact): value for fact, value in values.items() if value is None or type(value) in PLAIN}
+        for name, values in beside.items()
+        if isinstance(values, dict) and name != key
+    }
+    return state, facts
 
 
 class _Dict(dict):
@@ -157,6 +201,10 @@ class _Unpickler(pickle._Unpickler):
 
     Its base is written in Python: the unpickler in C allocates a table as long as the largest memo index in the file.
     """
+
+    def __init__(self, file: Any):
+        super().__init__(file)
+        self.storages: list[_Storage] = []  # that the pickle refers to
 
     append: Callable[[Any], None]  # of the base, which sets it while it loads
     pop_mark: Callable[[], list]  # of the base
@@ -192,7 +240,8 @@ class _Unpickler(pickle._Unpickler):
             raise ValueError("it holds a storage without a type, a key or a size.")
         if kind != "storage" or storage_type not in STORAGES or any(view):
             raise ValueError(f"it holds an unknown kind of storage: {shown(storage_type)}.")
-        return _Storage(key, STORAGES[storage_type], size)
+        self.storages.append(_Storage(key, STORAGES[storage_type], size))
+        return self.storages[-1]
 
 
 def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -> np.ndarray:

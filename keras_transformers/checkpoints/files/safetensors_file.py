@@ -23,8 +23,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write a safetensors file; `safetensors` itself writes only what is in memory as a whole.
 
     Args:
-        path: Of the file.
-        tensors: By name. Their dtypes are those of the file, to which their values are converted.
+        path: Path of the file.
+        tensors: Tensors by name. Their values are converted to the dtypes of the file.
 
     Raises:
         ValueError: A value is not finite in its dtype.

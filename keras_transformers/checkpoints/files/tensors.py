@@ -13,6 +13,7 @@ import ml_dtypes  # noqa: F401 - teaches numpy bfloat16 and float8_e4m3fn
 import numpy as np
 import safetensors
 
+from keras_transformers.checkpoints.files.other_programs import tell_other
 from keras_transformers.checkpoints.files.pickled import read_pickled
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.utils.json_file import read_object
@@ -44,11 +45,11 @@ class Tensor(NamedTuple):
     """A stored tensor.
 
     Args:
-        name: Its name in the file.
-        shape: Its shape.
+        name: Name in the file.
+        shape: Shape of the tensor.
         dtype: NumPy's name of the dtype, such as `"bfloat16"`. If it is not a weight, this may be the file's name of
             it, such as `"F8_E5M2"`.
-        read: Returns its values; for weights only, as NumPy may not have another dtype.
+        read: Function that returns the values; for weights only, as NumPy may lack the dtypes of others.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Tensor(NamedTuple):
         """Return the tensor with another layout; nothing is read before it is asked for.
 
         Args:
-            function: Converts the values, and depends on their shape alone.
+            function: Function that converts the values; it depends on their shape alone.
         """
         shape = function(np.broadcast_to(np.float32(0), self.shape)).shape
         return self._replace(shape=shape, read=lambda: function(self.read()))
@@ -90,7 +91,7 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
 
     Args:
         tensors: Pairs of a name and a tensor.
-        source: What error messages call the checkpoint.
+        source: Name of the checkpoint in error messages.
 
     Raises:
         ValueError: Two tensors have the same name.
@@ -114,8 +115,8 @@ def read_tensors(
     Args:
         folder: A checkpoint folder.
         pickled: Whether to accept `pytorch_model.bin`, or its shards, if there is no safetensors file.
-        name, old_name: Of the files.
-        **options: For `open_shards`.
+        name, old_name: Names of the files.
+        **options: Options of `open_shards`.
 
     Returns:
         The tensors; of safetensors files only the headers have been read.
@@ -130,7 +131,8 @@ def read_tensors(
             return open_shards(folder / f"{file}.index.json", open_file, **options)
     old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
     remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
-    if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not old):
+    remedy = remedy or f" {tell_other(folder)}".rstrip()
+    if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not remedy):
         remedy = (
             f" It holds {shown(other)}, which is not read: save the model with `save_pretrained` of `transformers`."
         )
@@ -194,8 +196,8 @@ def open_shards(
 
     Args:
         index: Path of the index, whose `weight_map` names a file, in its folder, for each tensor.
-        open_file: Lists the tensors of a file.
-        names_of: Maps a tensor's name in the index to its possible names in the file.
+        open_file: Function that lists the tensors of a file.
+        names_of: Function from a tensor's name in the index to its possible names in the file.
 
     Raises:
         ValueError: A file is missing or damaged, or lacks a tensor.

@@ -36,9 +36,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 class _Plain(yaml.SafeLoader):
-    """A loader without aliases: a few lines of them stand for more values than any memory holds."""
+    """A loader without aliases: a few lines of them expand to more values than fit in memory."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias is in it: write out what it stands for")
+            raise yaml.YAMLError("it contains an alias: replace the alias by its value")
         return super().compose_node(parent, index)

@@ -104,8 +104,8 @@ def to_torch(variables: Mapping[str, Tensor], prefix: Path) -> list[Tensor]:
     renamed = {name: torch_name(name.removeprefix("module/")) for name in variables}
     if others := [name for name, new in renamed.items() if new is None and "bert/" in name]:
         kind = "ALBERT" if any("group_" in name or "hidden_mapping" in name for name in others) else "a model like BERT"
-        raise ValueError(f"{prefix} is of {kind}, which is not supported: BERT has no {shown(others)}.")
-    return [_as_torch(tensor, renamed[name] or name) for name, tensor in variables.items()]
+        raise ValueError(f"{prefix} holds {kind}, which is not supported: BERT has no {shown(others)}.")
+    return [as_torch(tensor, renamed[name] or name) for name, tensor in variables.items()]
 
 
 def torch_name(name: str) -> str | None:
@@ -126,7 +126,8 @@ def torch_name(name: str) -> str | None:
     return f"{stem.replace('layer_', 'layer/').replace('/', '.')}.{LEAVES[leaf]}"
 
 
-def _as_torch(tensor: Tensor, name: str) -> Tensor:
+def as_torch(tensor: Tensor, name: str) -> Tensor:
+    """Return a variable by a name of PyTorch, in its layout: kernels are transposed."""
     is_kernel = tensor.name.endswith("/kernel") and len(tensor.shape) == 2
     renamed = tensor._replace(name=name)
     return renamed.map(np.transpose) if is_kernel else renamed

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.checkpoints.files.other_programs import tell_other
 from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
+from keras_transformers.families.baselines import STATIC
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
@@ -28,6 +30,8 @@ def read(place: Path, user_options: UserOptions) -> Stored | None:
     values = read_object(path)
     if _is_of_another(place, values):
         return None
+    if "model_type" not in values and (other := tell_other(place)):
+        raise ValueError(other)
     stored: Stored = parsed(
         values,
         path,
@@ -40,14 +44,16 @@ def read(place: Path, user_options: UserOptions) -> Stored | None:
 
 
 def _is_of_another(folder: Path, values: Mapping[str, Any]) -> bool:
-    """Return whether the config.json is of Keras, or was put beside a TensorFlow checkpoint, as `from_tf` needed it."""
+    """Return whether the config.json is of Keras or model2vec, or was put beside a TensorFlow checkpoint."""
     if "class_name" in values and "model_type" not in values:
+        return True
+    if values.get("model_type") == STATIC.model_type and (folder / "tokenizer.json").is_file():
         return True
     return any(folder.glob("*.index")) and not _holds(folder, (*OF_TORCH, *OF_TENSORFLOW, *OF_PICKLE))
 
 
 def _read_tokenizers(folder: Path, values: Mapping[str, Any], is_pair: bool) -> Tokenizers:
-    """Read the tokenizers of source and target; `values` are those of config.json, which is not read again."""
+    """Read the tokenizers of source and target; `values` is the content of config.json, which is not read again."""
     return Tokenizer.pair_from_folder(folder, values) if is_pair else (Tokenizer.from_folder(folder, values),) * 2
 
 
@@ -69,7 +75,7 @@ def _read_tensors(folder: Path, pickled: bool) -> list[Tensor]:
         return transformers_tf.read_weights(folder)
     if not is_of_tensorflow and (framework := framework_of(folder)) not in (None, "pt", "np"):
         raise ValueError(
-            f"the weights in {folder} are of the format {shown(framework)}: expected 'pt' or 'tf', as `transformers` "
+            f"the weights in {folder} have the format {shown(framework)}: expected 'pt' or 'tf', as `transformers` "
             "wrote it for PyTorch and TensorFlow. Fetch the weights of PyTorch, or save the model once more from there."
         )
     if not is_of_tensorflow:

@@ -12,10 +12,10 @@ import numpy as np
 
 from keras_transformers.checkpoints.files.hdf5 import read_hdf5
 from keras_transformers.checkpoints.files.tensors import Tensor
+from keras_transformers.checkpoints.formats.keras_hub_names import PRESETS, Preset, torch_names
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.names.keras_hub_names import PRESETS, Preset, torch_names
-from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.stored import Stored, UserOptions, parsed
+from keras_transformers.families.table import Names
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import END
 from keras_transformers.utils.json_file import read_object
@@ -71,7 +71,9 @@ def read(place: Path, user_options: UserOptions) -> Stored | None:
         return None
     name = preset["class_name"]
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"{path} is of the class {shown(name)} of Keras: expected one of {list(PRESETS)} of KerasHub.")
+        raise ValueError(
+            f"{path} is an instance of the class {shown(name)} of Keras: expected one of {list(PRESETS)} of KerasHub."
+        )
     kind = PRESETS[name]
     names, task = FAMILIES[kind.family], _task(place)
     values = _values(place, kind, names) | {"model_type": kind.family, "architectures": [kind.architecture]}
@@ -123,8 +125,9 @@ def _classes(folder: Path) -> dict[str, Any]:
             f"{folder / 'task.json'}: num_classes must be a number of classes, no more than task.weights.h5 has bytes: "
             f"received {number!r}. Save the preset again."
         )
-    is_multi_label = options.get("activation") == "sigmoid"
-    return {"num_labels": number} | ({"problem_type": "multi_label_classification"} if is_multi_label else {})
+    if options.get("activation") == "sigmoid":
+        return {"num_labels": number, "problem_type": "multi_label_classification"}
+    return {"num_labels": number}
 
 
 def _options(path: Path, *names: str) -> dict[str, Any]:

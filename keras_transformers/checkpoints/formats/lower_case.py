@@ -20,9 +20,9 @@ def find_lowercase(given: bool | None, folder: Path, tokens: Iterable[str]) -> t
     """Return whether texts are lower-cased, and what implies it; empty if the user says it.
 
     Args:
-        given: What the user says; or None.
-        folder: Of the checkpoint, whose name may tell.
-        tokens: Of the vocabulary.
+        given: The user's choice, or None.
+        folder: Folder of the checkpoint, whose name may indicate it.
+        tokens: Tokens of the vocabulary.
 
     Raises:
         ValueError: Nothing implies it.

@@ -58,8 +58,8 @@ def _with_heads(options: Mapping[str, Any], num_heads: int | None, source: Path)
     key = "num_attention_heads"
     if None not in (num_heads, options.get(key)) and options[key] != num_heads:
         raise ValueError(
-            f"{source} says {key}={shown(options[key])}, and the kernels of the checkpoint have {num_heads}: they are "
-            "of two models. Fetch both files of one."
+            f"{source} says {key}={shown(options[key])}, and the kernels of the checkpoint have {num_heads}: they "
+            "belong to two models. Fetch both files of one model."
         )
     return {**options, key: num_heads or options.get(key)}
 
@@ -103,7 +103,9 @@ def read_params(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path}: mlm_activation={shown(other)} is not supported: expected the activation of the layers."
         )
-    clauses = [f"the activation is gelu, as {path.name} does not say it"] * ("hidden_activation" not in encoder_options)
+    clauses = []
+    if "hidden_activation" not in encoder_options:
+        clauses.append(f"the activation is gelu, as {path.name} does not specify it")
     return {"options": options | {"class_names": task.get("class_names")}, "source": path, "assumed": clauses}
 
 

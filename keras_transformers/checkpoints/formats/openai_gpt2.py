@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, Tokenizers, UserOptions, folder_of, parsed
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, UserOptions, folder_of, parsed
 from keras_transformers.text.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary
@@ -45,7 +45,7 @@ def read(place: Path, user_options: UserOptions) -> Stored | None:
         writer=WRITER,
         place=place,
         tensors=lambda: [to_torch(tensor) for tensor in variables.values()],
-        tokenizers=lambda: _read_tokenizers(folder),
+        tokenizers=lambda: (read_tokenizer(folder),) * 2,
     )
 
 
@@ -95,8 +95,8 @@ def to_torch(tensor: Tensor) -> Tensor:
     return renamed.map(lambda array: array[0]) if tensor.shape[:1] == (1,) and len(tensor.shape) == 3 else renamed
 
 
-def _read_tokenizers(folder: Path) -> Tokenizers:
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """Read encoder.json and vocab.bpe."""
     paths = folder / VOCABULARY, folder / MERGES
     with refusals_as_errors(paths[0]):
-        tokenizer = Tokenizer(byte_pair_vocabulary.build_gpt2(*byte_pair_vocabulary.read(*paths)))
-    return tokenizer, tokenizer
+        return Tokenizer(byte_pair_vocabulary.build_gpt2(*byte_pair_vocabulary.read(*paths)))

@@ -37,8 +37,8 @@ class Run(NamedTuple):
     Args:
         homes: Folders that its files are looked for in.
         data, params: The sections of its YAML files.
-        source: Of these sections, for errors.
-        model_type: Of the catalog, or None.
+        source: Source of these sections, for errors.
+        model_type: Model type in OpenNMT-tf's catalog, or None.
         description: The text of model_description.py, or "".
     """
 
@@ -98,8 +98,8 @@ def _add_sections(sections: Mapping[str, dict[str, Any]], values: Mapping[str, A
         for key, value in section.items():
             if sections[name].setdefault(key, value) != value:
                 raise ValueError(
-                    f"{path} says another {key} than the YAML file before it: expected one. Take the file out of the "
-                    "folder that is not of this checkpoint."
+                    f"{path} has another {key} than the previous YAML file: expected the same. Remove the file of the "
+                    "other checkpoint from the folder."
                 )
 
 
@@ -120,7 +120,7 @@ def num_heads(run: Run, user_options: UserOptions, width: int, source: Any) -> t
     number = implied if user_options.num_heads is None else user_options.num_heads
     if number is None:
         raise ValueError(
-            f"{source}: the number of attention heads stands in no checkpoint of OpenNMT-tf, and no {DESCRIPTION} "
+            f"{source}: checkpoints of OpenNMT-tf do not contain the number of attention heads, and no {DESCRIPTION} "
             f"beside it names a model of the catalog: give {HOW_TO_GIVE['num_heads']}. Transformer and "
             "TransformerBase have 8, TransformerBig 16, TransformerTiny 2."
         )
@@ -140,7 +140,7 @@ def activation(run: Run, source: Any) -> tuple[str, list[str]]:
     match = ACTIVATION.search(run.description)
     if match is None:
         clause = "ReLU between the feed-forward layers, as all Transformers of the catalog have"
-        return "relu", [clause] * (not run.description)
+        return "relu", [] if run.description else [clause]
     if match[1] not in ACTIVATIONS:
         raise ValueError(
             f"{source}: {DESCRIPTION} says ffn_activation={shown(match[1])}, which is not supported: expected one of "

@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
     Args:
         tokens: The lines of its vocabulary.
-        model: Its SentencePiece model; None where texts come as tokens with spaces between them.
+        model: SentencePiece model; None if texts are given as tokens separated by spaces.
         before, behind: Special tokens around its texts.
         assumed: As `Stored.assumed`.
     """
@@ -56,8 +56,8 @@ def read_sides(run: Run, rows: Mapping[str, int]) -> list[Side]:
     """Find and read the vocabularies and models of source and target.
 
     Args:
-        run: Of the checkpoint.
-        rows: Of the embedding of each side.
+        run: Settings of the run that wrote the checkpoint.
+        rows: Number of rows of the embedding of each side.
 
     Raises:
         ValueError: A file is missing or damaged, is of another model, or could be of either side.
@@ -73,8 +73,9 @@ def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str]
             f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for "
             f"each row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
         )
-    clause = f"texts of the source end with {END}, as {run.model_type} reads them"
-    assumed = [clause] * (side == "source" and bool(behind) and not run.data.get("source_sequence_controls"))
+    assumed = []
+    if side == "source" and behind and not run.data.get("source_sequence_controls"):
+        assumed.append(f"texts of the source end with {END}, as {run.model_type} reads them")
     place = _find_model(run, side, path)
     if place is None:
         clause = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
@@ -111,7 +112,7 @@ def _controls(run: Run) -> dict[str, tuple[list[str], list[str]]]:
                 f"must end with {END}, and a target has both."
             )
     around["target"] = (False, True)  # the decoder adds the start token itself
-    return {side: ([BEGIN] * start, [END] * end) for side, (start, end) in around.items()}
+    return {side: ([BEGIN] if start else [], [END] if end else []) for side, (start, end) in around.items()}
 
 
 def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
@@ -144,7 +145,7 @@ def _choose_vocabulary(side: str, paths: Sequence[Path], rows: Mapping[str, int]
         if len(found := [path for path in paths if is_it(path)]) == 1:
             return found[0]
     raise ValueError(
-        f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and nothing tells which "
+        f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and it is unknown which "
         f"belongs to the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
         "OpenNMT-tf does (data: source_vocabulary, target_vocabulary)."
     )
@@ -184,8 +185,8 @@ def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
     if len(alike) == 1 or len(paths) < 2:
         return next(iter(alike or paths), None)
     raise ValueError(
-        f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and nothing "
-        f"tells which belongs to {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as "
+        f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and it is "
+        f"unknown which belongs to {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as "
         f"OpenNMT-tf does (data: {key})."
     )
 

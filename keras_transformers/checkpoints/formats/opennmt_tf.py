@@ -68,10 +68,10 @@ class Weights(NamedTuple):
     """The variables of a model.
 
     Args:
-        prefix: Of the checkpoint, for errors.
+        prefix: Prefix of the checkpoint, for errors.
         tables: The embeddings of source and target and the output's kernel, each by its key; two that are one variable
             have one key.
-        others: By key, without `model/`.
+        others: Other variables by key, without `model/`.
     """
 
     prefix: Path
@@ -123,7 +123,7 @@ def is_ours(prefix: Path, variables: Iterable[str]) -> bool:
         return True
     if (prefix.parent / DESCRIPTION).is_file():
         raise ValueError(
-            f"{prefix} holds no model, perhaps only the state of an optimizer: expected variables such as {SOURCE}. "
+            f"{prefix} holds no model, maybe only the state of an optimizer: expected variables such as {SOURCE}. "
             "Give another checkpoint of the run."
         )
     return False
@@ -161,7 +161,7 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
 def _refuse(prefix: Path, kind: str) -> NoReturn:
     """Raise the error of a model that is not supported."""
     raise ValueError(
-        f"{prefix} is of a model of OpenNMT-tf with {kind}, which is not supported: expected a Transformer with an "
+        f"{prefix} holds a model of OpenNMT-tf with {kind}, which is not supported: expected a Transformer with an "
         "encoder, a decoder and sinusoidal positions. Give the checkpoint of one."
     )
 

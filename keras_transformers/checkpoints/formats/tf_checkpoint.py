@@ -112,7 +112,7 @@ def _check_sizes(prefix: Path, entries: Mapping[str, Any], dtypes: Mapping[str, 
             raise ValueError(
                 f"{index_of(prefix)} says that {shown(key)} takes {max(asked, entry.size):,} bytes from "
                 f"{entry.offset:,} on, which its data file with {held.get(entry.shard_id, 0):,} has not: it is cut "
-                "short, or of another checkpoint. Fetch it again."
+                "short, or belongs to another checkpoint. Fetch it again."
             )
 
 
@@ -122,11 +122,11 @@ def damaged(prefix: Path, error: Exception) -> ValueError:
 
 
 def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
-    """List the variables of a checkpoint by their keys, without those of training; their values are read later.
+    """List the variables of a checkpoint by their keys, without the optimizer's; their values are read later.
 
     Args:
-        prefix: Of the checkpoint, for errors.
-        reader: What `load_checkpoint` returns.
+        prefix: Prefix of the checkpoint, for errors.
+        reader: Result of `load_checkpoint`.
     """
     dtypes = reader.get_variable_to_dtype_map()
     shapes = {key: tuple(shape) for key, shape in reader.get_variable_to_shape_map().items() if key != GRAPH}

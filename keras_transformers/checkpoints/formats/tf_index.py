@@ -23,7 +23,7 @@ def read_index(path: Path) -> dict[str, Any]:
     """Return the entries of an index, a `BundleEntryProto` by the key of each variable.
 
     Args:
-        path: Of the index.
+        path: Path of the index.
 
     Raises:
         ValueError: It is damaged, or has an entry that no checkpoint can have.
@@ -39,7 +39,9 @@ def read_index(path: Path) -> dict[str, Any]:
     except (DecodeError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
     if header.endianness or not 0 < header.num_shards <= MOST_SHARDS:
-        raise ValueError(f"{path} is of {header.num_shards} files, or of a big-endian machine: fetch it again.")
+        raise ValueError(
+            f"{path} describes {header.num_shards} files, or was written on a big-endian machine: fetch it again."
+        )
     for key, entry in entries.items():
         if fault := _fault(entry, header.num_shards):
             raise ValueError(f"{path} says of {shown(key)} {fault}. Fetch it again, from a source that you trust.")
@@ -121,8 +123,8 @@ def read_string(prefix: Path, key: str) -> bytes:
     """Return the value of a scalar string, without TensorFlow, which would trust any length that the file says.
 
     Args:
-        prefix: Of the checkpoint.
-        key: Of the variable.
+        prefix: Prefix of the checkpoint.
+        key: Key of the variable.
 
     Raises:
         ValueError: There is no such string, or it is damaged.

@@ -56,7 +56,7 @@ class Objects(NamedTuple):
     """The variables of an object-based checkpoint, and facts from its objects.
 
     Args:
-        variables: By key, each with the name that its layer gave it.
+        variables: Variables by key, each with the name that its layer gave it.
         attributes: The names of attributes that hold objects.
         is_of_tokens: Whether the attribute `classifier` is a layer, and no network: then it is applied to each token.
     """
@@ -70,7 +70,7 @@ class Bert(NamedTuple):
     """A BERT found among the variables of a checkpoint.
 
     Args:
-        tensors: By the names and in the layouts of PyTorch; others by their own.
+        tensors: Tensors by the names and in the layouts of PyTorch; unknown tensors keep their names.
         num_heads: Attention heads, as the query's kernel has them; None if it is flat.
         architecture: The class of `transformers`, if the names of the tensors do not tell it.
         assumed: As `Stored.assumed`.
@@ -86,8 +86,8 @@ def read_objects(prefix: Path, reader: Any) -> Objects:
     """Read the variables and objects of an object-based checkpoint.
 
     Args:
-        prefix: Of the checkpoint.
-        reader: What `load_checkpoint` returns.
+        prefix: Prefix of the checkpoint.
+        reader: Result of `load_checkpoint`.
 
     Raises:
         ValueError: The record of objects is damaged.
@@ -144,7 +144,7 @@ def check_is_bert(names: Sequence[str], source: Any) -> None:
         kind = next((kind for pattern, kind in OTHERS.items() if re.fullmatch(pattern, name)), None)
         if kind and not torch_name(name):
             raise ValueError(
-                f"{source} is of a model like BERT with {kind}, which is not supported: it holds {shown(name)}."
+                f"{source} holds a model like BERT with {kind}, which is not supported: it holds {shown(name)}."
             )
 
 

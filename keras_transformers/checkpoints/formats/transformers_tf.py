@@ -49,7 +49,7 @@ def read_weights(folder: Path) -> list[Tensor]:
     """List the weights of `tf_model.h5`, or of the shards that its index names.
 
     Args:
-        folder: Of the model.
+        folder: Folder of the model.
 
     Raises:
         ValueError: A file is missing or damaged, or has one weight twice, with other values.
@@ -61,7 +61,7 @@ def read_weights(folder: Path) -> list[Tensor]:
 
 
 def names_in_shards(name: str) -> tuple[str, str]:
-    """Return the names that a weight of an index may have in its shard: its own, or without the model's name."""
+    """Return the names that a weight of an index may have in its shard: the same name, with or without the model's."""
     return name, name.partition("/")[2]
 
 

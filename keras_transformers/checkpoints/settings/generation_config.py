@@ -37,7 +37,7 @@ def read_generation(
     """Read the generation settings of a checkpoint.
 
     Args:
-        folder: In the Hugging Face layout. Without generation_config.json, config.json is read.
+        folder: Folder in Hugging Face layout. Without generation_config.json, config.json is read.
         has_source: Whether the model has an encoder. Without one, `max_length` and `min_length` are ignored, as they
             count the prompt too.
         config: The values of config.json; read from the folder when None.
@@ -90,7 +90,7 @@ def read_generation(
     kept = {key: value for key, value in rest.items() if key in values and key not in NOT_KEPT}
     if not is_token_id(kept.get("pad_token_id"), 2**31):
         kept.pop("pad_token_id", None)
-    return settings | ({"kept": kept} if kept else {})
+    return settings | {"kept": kept} if kept else settings
 
 
 def keep_generation(folder: str | Path) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
     """Refuse keys that would change the text and are not supported, and warn of those that are ignored.
 
     Args:
-        values: Of the file.
-        path: Of the file, for the messages.
+        values: Values of the file.
+        path: Path of the file, for the messages.
         has_source: Whether the model has an encoder: `min_length` is followed then.
 
     Raises:
@@ -67,7 +67,7 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
     if refused:
         received = ", ".join(f"{key}={shown(values[key])}" for key in refused)
         raise ValueError(
-            f"{path}: {received} is not supported: the texts would differ from those of transformers. "
+            f"{path}: {received} is not supported: the texts would differ from the ones that transformers generates. "
             "Take it out of the file to generate without it."
         )
     ignored = {key: why for key, (neutral, why) in WARNED.items() if _has_effect(values, key, neutral)}
@@ -84,8 +84,8 @@ def warn_unknown(values: Mapping[str, Any], path: Path) -> None:
     unknown = sorted(key for key in values.keys() - KNOWN if not key.startswith("_"))
     nearest = {key: next(iter(difflib.get_close_matches(key, KNOWN, 1, 0.8)), None) for key in unknown[:5]}
     if unknown:
-        names = ", ".join(f"{shown(key)}" + f" ({near}?)" * bool(near) for key, near in nearest.items())
-        more = f" and {len(unknown) - 5} more" * (len(unknown) > 5)
+        names = ", ".join(f"{shown(key)} ({near}?)" if near else f"{shown(key)}" for key, near in nearest.items())
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         warn_user(f"{path}: unknown keys, which change nothing: {names}{more}.")
 
 

@@ -9,7 +9,9 @@ from typing import Any, NoReturn
 from keras_transformers.checkpoints.names import FAMILIES, REMOTE, Names, family_names, names_of
 from keras_transformers.checkpoints.settings.label_names import read_labels
 from keras_transformers.checkpoints.settings.special_ids import possible_ids
+from keras_transformers.config.filled_values import has_biases
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.text.folder.kept_files import TASK
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
@@ -20,7 +22,6 @@ PROBLEMS = {
 }
 GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
 PAD = "pad_token_id"
-TASK = "zoo_task"  # our own key: facts of the task that `architectures` does not say
 FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
@@ -35,7 +36,7 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
     """Read the config.json of a checkpoint folder.
 
     Args:
-        folder: In the Hugging Face layout.
+        folder: Folder in Hugging Face layout.
         warn: Whether to warn of special tokens that are left out: see `special_ids`.
 
     Returns:
@@ -56,8 +57,8 @@ def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple
     """Parse the values of a config.json, or of another program's file with the same keys: see `read_config`.
 
     Args:
-        values: By the keys of `transformers`.
-        path: Of the file that they are from, for errors; a generation_config.json beside it is read, too.
+        values: Values by the keys of `transformers`.
+        path: Path of the config.json, for errors; a generation_config.json beside it is read, too.
         warn: As for `read_config`.
     """
     values = _flatten(values, path) | _read_generation(path.with_name("generation_config.json"), values)
@@ -93,12 +94,12 @@ def _read_model(values: dict[str, Any], names: Names, path: Path, warn: bool) ->
 
 
 def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
-    """Raise the error of a file that does not say what it describes; its class may tell."""
+    """Raise the error for a file without `model_type`, with a remedy if its class implies one."""
     architecture = _architecture(values, path)
     known = [names.model_type for names in FAMILIES.values() if architecture in names.architectures]
-    remedy = f'Write "model_type": "{known[0]}" in it, as it is of a {architecture}, or f' if known else "F"
+    remedy = f'Write "model_type": "{known[0]}" in it, for the class {architecture}, or f' if known else "F"
     raise ValueError(
-        f"{path} says no model_type: expected one of {sorted(FAMILIES)}. {remedy}etch the config.json of a model again."
+        f"{path} has no model_type: expected one of {sorted(FAMILIES)}. {remedy}etch the config.json of a model again."
     )
 
 
@@ -113,8 +114,8 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
 def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Return the special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
 
-    Padding alone is taken from config.json first: each file keeps its own (`generation_config.make_generation`). -1 in
-    either stands for none, as in Llama's.
+    Padding alone is taken from config.json first: each file keeps its value (`generation_config.make_generation`). -1
+    in either means none, as in Llama's.
     """
     values = read_object(path) if path.is_file() else {}
     pads = [number for number in (config.get(PAD), values.get(PAD)) if number is not None]
@@ -186,7 +187,7 @@ def make_config(
     if architecture not in names.architectures:
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
 
-    our_values = config.to_dict()
+    our_values = config.to_dict() | {"use_bias": has_biases(config)}
     fields = {ours: our_values[ours] for ours in names.fields}
     read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
     lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]

@@ -19,7 +19,7 @@ class Labels(NamedTuple):
     """The labels of a classifier.
 
     Args:
-        names: In the order of its outputs; LABEL_0 and so on where there are none.
+        names: Names in the order of the outputs; LABEL_0 and so on if there are none.
         fault: Why the file's names cannot be used; empty if they can, or if it has none.
     """
 
@@ -44,8 +44,8 @@ def read_labels(values: Mapping[str, Any], path: Path) -> Labels:
     """Read the labels that a config.json names.
 
     Args:
-        values: Of the file.
-        path: Of the file, for errors.
+        values: Values of the file.
+        path: Path of the file, for errors.
 
     Raises:
         ValueError: `id2label` has keys that are no numbers, or `label2id` contradicts it.
@@ -73,7 +73,7 @@ def _numbered(count: int, path: Path) -> tuple[str, ...]:
 
 def _fault(labels: Mapping[str, Any], path: Path) -> str:
     return (
-        f"{path}: id2label must give each number from 0 to {len(labels) - 1} a name of its own: received "
+        f"{path}: id2label must give each number from 0 to {len(labels) - 1} a different name: received "
         f"{shown(labels)}. Correct it, or give labels=[...]: {len(labels)} names, in the order of the classifier's "
         "outputs."
     )

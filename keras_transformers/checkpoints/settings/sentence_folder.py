@@ -9,10 +9,20 @@ from typing import Any
 
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import SAFE, Tensor
-from keras_transformers.checkpoints.names.table import OF_VECTORS
-from keras_transformers.checkpoints.settings.sentence_modules import MODULES
-from keras_transformers.checkpoints.settings.sentence_transformers import ACTIVATIONS, CONFIG, LENGTH, POOLINGS, VECTOR
+from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS, SCORES, VECTOR, module_of
+from keras_transformers.checkpoints.settings.sentence_modules import MASKED, MODULES, SPLADE, STATIC
+from keras_transformers.checkpoints.settings.sentence_transformers import CONFIG, LENGTH, POOLINGS
+from keras_transformers.checkpoints.settings.sparse_encoder import model_settings, pooling_settings
+from keras_transformers.families.table import OF_VECTORS
 
+MODELS = "sentence_transformers.models"
+SPARSE = "sentence_transformers.sparse_encoder.models"  # as versions 5 and 6 read it
+TYPES = {  # not among the old names
+    "LogitScore": "sentence_transformers.cross_encoder.modules.logit_score",
+    MASKED: SPARSE,
+    SPLADE: SPARSE,
+}
+TOKENS = ("true_token_id", "false_token_id")
 NO_PROMPTS: Mapping[str, str] = {}
 NO_TENSORS: Mapping[str, Tensor] = {}
 SINCE_VERSION_2 = ("first", "max", "mean", "mean_sqrt_length")  # whose flags each version reads
@@ -23,57 +33,83 @@ def write_sentence_transformer(
     hidden_dim: int,
     max_length: int,
     *,
-    pooling: str | Sequence[str] = "mean",
+    pooling: str | Sequence[str] | None = "mean",
     include_prompt: bool = True,
     dense: Sequence[Mapping[str, Any]] = (),
     normalize: bool = True,
     prompts: Mapping[str, str] = NO_PROMPTS,
     default_prompt: str | None = None,
     truncate_dim: int | None = None,
+    similarity: str = "cosine",
+    activation: str | None = None,
+    is_static: bool = False,
+    score_tokens: Sequence[int] | None = None,
+    sparse: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] = NO_TENSORS,
 ) -> None:
-    """Write the files that `read_sentence_transformer` and `dense_tensors` read, and each version of the library.
+    """Write the files that `read_sentence_transformer` and `layer_tensors` read, and each version of the library.
 
     Args:
-        folder: Of the model.
+        folder: Folder of the model.
         hidden_dim: Size of a hidden state.
         max_length: Tokens of the longest text.
-        pooling, include_prompt, dense, normalize, prompts, default_prompt, truncate_dim: Of `tasks.sentence_embedding`.
-        tensors: Of the dense layers, by the names that `checkpoints.names` has for them.
+        pooling, include_prompt, dense, normalize, prompts, default_prompt, truncate_dim, similarity: As in
+            `tasks.sentence_embedding`.
+        activation: Activation of the scores of a cross-encoder, which has a classifier where `pooling` is None; None
+            for a model of vectors.
+        is_static: Whether the model is a table of vectors of tokens, whose mean needs no Pooling.
+        score_tokens: Tokens of a cross-encoder that is a decoder: see `tasks.ranking`.
+        sparse: Options of a masked language model that makes sparse vectors; `pooling` is then None, and `normalize`
+            False.
+        tensors: Tensors of the layers behind the pooling, by the names that `checkpoints.names` has for them.
     """
-    ways = [pooling] if isinstance(pooling, str) else [*pooling]
-    kinds = ["Transformer", "Pooling", *("Dense" for _ in dense), *(["Normalize"] if normalize else [])]
-    paths = [f"{index}_{kind}" if index else "" for index, kind in enumerate(kinds)]
-    files: dict[str, Any] = {
-        MODULES: [
-            {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
-            for index, (kind, path) in enumerate(zip(kinds, paths, strict=True))
-        ],
-        LENGTH: {"max_seq_length": max_length, "do_lower_case": False},
-        CONFIG: {
-            "model_type": "SentenceTransformer", "prompts": {**prompts}, "default_prompt_name": default_prompt,
-            "similarity_fn_name": "cosine", **({"truncate_dim": truncate_dim} if truncate_dim else {}),
-        },
-        f"{paths[1]}/config.json": _pooling(hidden_dim, ways, include_prompt),
-    }  # fmt: skip
+    ways = [pooling] if isinstance(pooling, str) else [*(pooling or ())]
+    layers = [*dense, *([{"layer": "normalize"}] if normalize and activation is None else [])]
+    first = STATIC if is_static else MASKED if sparse else "Transformer"
+    modules: list[tuple[str, dict[str, Any]]] = [(first, {})]
     width = hidden_dim * len(ways)
-    for number, (path, options) in enumerate(zip(paths[2:], dense, strict=False)):
-        files[f"{path}/config.json"] = _dense(width, options)
-        width = options["units"]
-        _write_dense(Path(folder, path), f"{OF_VECTORS}{number}.", tensors)
-    for name, values in files.items():
-        file = Path(folder, name)
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    if normalize:
-        Path(folder, paths[-1]).mkdir()  # empty, as sentence-transformers writes it
+    modules += [("Pooling", _pooling(hidden_dim, ways, include_prompt))] if ways and not is_static else []
+    modules += [("LogitScore", dict(zip(TOKENS, score_tokens, strict=False)))] if score_tokens else []
+    modules += [(SPLADE, pooling_settings(sparse))] if sparse else []
+    before = len(modules)
+    for number, options in enumerate(layers):
+        is_last = number == len(layers) - 1
+        kind, settings, width = module_of(options, width, SCORES if is_last and activation is not None else VECTOR)
+        modules.append((kind, settings))
+    paths = [f"{index}_{kind}" if index else "" for index, (kind, _) in enumerate(modules)]
+    _write(Path(folder, MODULES), [
+        {"idx": index, "name": str(index), "path": path, "type": f"{TYPES.get(kind, MODELS)}.{kind}"}
+        for index, (path, (kind, _)) in enumerate(zip(paths, modules, strict=True))
+    ])  # fmt: skip
+    task = (
+        {} if ways or sparse else {"transformer_task": "text-generation" if score_tokens else "sequence-classification"}
+    )
+    if not is_static:
+        _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **task})
+    said = {"prompts": {**prompts}, "default_prompt_name": default_prompt}
+    of_vectors = {"similarity_fn_name": similarity, **({"truncate_dim": truncate_dim} if truncate_dim else {})}
+    of_model = {"model_type": "SentenceTransformer", **of_vectors}
+    if sparse:
+        of_model = model_settings(sparse, similarity)
+    if activation is not None:
+        of_model = {"model_type": "CrossEncoder", "activation_fn": ACTIVATIONS[activation]}
+    _write(Path(folder, CONFIG), of_model | said)
+    for number, (path, (_, settings)) in enumerate(zip(paths[1:], modules[1:], strict=True)):
+        _write_module(Path(folder, path), settings, f"{OF_VECTORS}{number + 1 - before}.", tensors)
 
 
-def _write_dense(folder: Path, prefix: str, tensors: Mapping[str, Tensor]) -> None:
-    """Write the tensors of one dense layer, whose names begin with a prefix."""
+def _write_module(folder: Path, settings: Mapping[str, Any], prefix: str, tensors: Mapping[str, Tensor]) -> None:
+    """Write the settings of a module, and its tensors, whose names begin with a prefix."""
     folder.mkdir()
+    if settings:  # sentence-transformers leaves the folder of a Normalize empty
+        _write(folder / "config.json", settings)
     stored = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-    write_tensors(folder / SAFE, stored)
+    if stored:
+        write_tensors(folder / SAFE, stored)
+
+
+def _write(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 def _pooling(hidden_dim: int, ways: list[str], include_prompt: bool) -> dict[str, Any]:
@@ -83,15 +119,3 @@ def _pooling(hidden_dim: int, ways: list[str], include_prompt: bool) -> dict[str
     names = {} if in_order else {"pooling_mode": [POOLINGS[name][0] for name in ways]}
     prompt = {} if include_prompt else {"include_prompt": False}
     return {"word_embedding_dimension": hidden_dim, **flags, **names, **prompt}
-
-
-def _dense(width: int, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a Dense module."""
-    return {
-        "in_features": width,
-        "out_features": options["units"],
-        "bias": options.get("use_bias", True),
-        "activation_function": ACTIVATIONS[options.get("activation", "linear")],
-        "module_input_name": VECTOR,
-        "module_output_name": VECTOR,
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,37 @@ from keras_transformers.utils.untrusted import shown
 
 MODULES = "modules.json"
 MOST_LETTERS = 60  # of the name of a module's folder; no file system takes more than 255 bytes
+LAYERS = ("Dense", "LayerNorm", "Dropout", "Normalize")  # behind the pooling, in any order
+STATIC = "StaticEmbedding"  # a mean of vectors of tokens, which needs no Pooling
+LOGITS = "LogitScore"  # of a cross-encoder: the logit of a token after the pair
+MASKED, SPLADE = "MLMTransformer", "SpladePooling"  # of a sparse encoder: logits of a masked language model
+SUPPORTED = ("Transformer", "Pooling", STATIC, LOGITS, MASKED, SPLADE, *LAYERS)
+ORDER = re.compile(
+    rf"Transformer( {LOGITS})?|(Transformer|{MASKED}) {SPLADE}|(Transformer Pooling|{STATIC})( ({'|'.join(LAYERS)}))*"
+)
+EXPECTED = (
+    "expected Transformer and Pooling, or StaticEmbedding, and any number of Dense, LayerNorm, Dropout and Normalize, "
+    "in this order, in folders of this one; for a CrossEncoder Transformer alone, or Transformer and "
+    f"LogitScore; for a SparseEncoder Transformer, or {MASKED}, and {SPLADE}"
+)
+TEACHER = (
+    "a model of Transformer and Pooling can learn its vectors: take those that sentence-transformers computes as "
+    'labels of task="sentence_embedding", loss="regression"'
+)
+ROUTED = (
+    "it has modules for each kind of text. Load the modules of one kind, from a copy of the folder whose "
+    "modules.json lists them in place of it (router_config.json names them)"
+)
+REMEDIES = {
+    "WeightedLayerPooling": f"no weighted mean of the layers is computed here. Train the model anew without it, or "
+    f"{TEACHER}",
+    "Router": ROUTED,
+    "Asym": ROUTED,
+    "SparseStaticEmbedding": "it gives each token of a text a weight from a table, without a model. Look up the "
+    "weights of a query in your own code, and load the model of the documents: its task.search takes sparse vectors",
+    "SparseAutoEncoder": "no sparse code of a dense vector (CSR) is computed here. Load the dense model, from a copy "
+    "of the folder whose modules.json ends before it",
+}
 
 
 def is_sentence_transformer(folder: str | Path) -> bool:
@@ -25,6 +57,12 @@ def transformer_folder(folder: str | Path) -> Path:
         ValueError: It is of sentence-transformers, and its first module is no Transformer, or others are not supported.
     """
     return Path(folder, modules_of(folder)[0][1] if is_sentence_transformer(folder) else "")
+
+
+def is_static(folder: str | Path) -> bool:
+    """Return whether a folder holds the table of a StaticEmbedding: the given one, or one in it."""
+    root = next((place for place in (Path(folder), Path(folder).parent) if is_sentence_transformer(place)), None)
+    return root is not None and modules_of(root)[0][0] == STATIC
 
 
 def modules_of(folder: str | Path) -> list[tuple[str, str]]:
@@ -46,13 +84,11 @@ def modules_of(folder: str | Path) -> list[tuple[str, str]]:
             "model alone, from a copy of the folder without modules.json."
         )
     kinds = [name.rpartition(".")[2] for name in types]
-    behind = kinds[2:-1] if kinds[2:] and kinds[-1] == "Normalize" else kinds[2:]
-    is_known = kinds[:2] == ["Transformer", "Pooling"] and set(behind) <= {"Dense"}
-    if not is_known or not all(map(_is_inside, paths)):
-        raise ValueError(
-            f"{path} has the modules {shown(kinds)} in {shown(paths)}: expected Transformer, Pooling, any number of "
-            "Dense, and perhaps Normalize, in this order, in folders of this one. Others are not supported."
-        )
+    if unknown := next((kind for kind in kinds if kind not in SUPPORTED), None):
+        remedy = REMEDIES.get(unknown, f"{EXPECTED}. {TEACHER[0].upper()}{TEACHER[1:]}")
+        raise ValueError(f"{path} has the module {shown(unknown)}, which is not supported: {remedy}.")
+    if not ORDER.fullmatch(" ".join(kinds)) or not all(map(_is_inside, paths)):
+        raise ValueError(f"{path} has the modules {shown(kinds)} in {shown(paths)}: {EXPECTED}.")
     return [*zip(kinds, paths, strict=True)]
 
 

@@ -18,8 +18,8 @@ def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[
     begins, are left for the configuration to refuse: texts are made of them.
 
     Args:
-        fields: Of a `TransformerConfig`.
-        path: Of the config.json, for the warning.
+        fields: Fields of a `TransformerConfig`.
+        path: Path of the config.json, for the warning.
         warn: Whether to warn of tokens that the vocabulary does not have.
 
     Example:
@@ -41,7 +41,7 @@ def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[
     unknown = [number for number in dropped if number != NONE]
     if warn and unknown:
         warn_user(
-            f"{path} names tokens to begin or to end with that its vocabulary of {size} does not have: "
+            f"{path} names start or end tokens that its vocabulary of {size} does not have: "
             f"{shown(unknown)}. They are left out, as no text can have them.",
         )
     return fields

@@ -69,7 +69,8 @@ def test_an_interrupted_write_leaves_the_old_folder(tmp_path, error):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
 def test_a_full_disk_leaves_the_old_folder(tmp_path):
     write(tmp_path / "model", "old")
-    with pytest.raises(OSError, match="No space left"), atomic_folder(tmp_path / "model") as temporary:
+    message = r"model cannot be written: there is no space left for it\. .* unchanged: make room"
+    with pytest.raises(ValueError, match=message), atomic_folder(tmp_path / "model") as temporary:
         (temporary / "config.json").symlink_to("/dev/full")
         (temporary / "config.json").write_text("new")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -19,7 +19,7 @@ def test_names_and_values(tmp_path):
 def test_a_name_that_is_no_text(tmp_path):
     with h5py.File(tmp_path / "model.h5", "w") as file:
         file.create_dataset(b"layer\xff", data=np.ones(2))
-    with pytest.raises(ValueError, match=r"model.h5 is missing or damaged .*no text in UTF-8"):
+    with pytest.raises(ValueError, match=r"model.h5 is missing or damaged .*not valid UTF-8"):
         read_hdf5(tmp_path / "model.h5")
 
 

@@ -248,7 +248,7 @@ def test_shards_of_the_old_format(old_shards):
 
 @pytest.mark.parametrize("name", ["tf_model.h5", "model.fp16.safetensors", "pytorch_model-00001-of-00002.bin"])
 def test_weights_that_are_not_read_are_named(tmp_path, name):
-    for other in (name, "training_args.bin", "optimizer.pt"):
+    for other in (name, "training_args.bin", "optimizer.pt", "config.json"):
         (tmp_path / other).write_bytes(b"x")
     with pytest.raises(ValueError, match=rf"It holds \['{name}'\], which is not read.*save_pretrained"):
         read_tensors(tmp_path, pickled=True)

@@ -8,7 +8,7 @@ from keras_transformers.checkpoints.files.yaml_file import MOST_BYTES, read_yaml
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"a: &a [x]\nb: [*a, *a]\n", "an alias is in it"),
+        (b"a: &a [x]\nb: [*a, *a]\n", "it contains an alias"),
         (b"a: !!python/object/apply:os.system [true]\n", "no YAML"),
         (b"a: [", "no YAML"),
         (b"[" * 20_000, "no YAML"),

@@ -237,7 +237,7 @@ def test_a_layer_is_missing(tmp_path):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("width, layers, heads, seed", [(8, 1, 1, 0), (12, 2, 3, 1), (16, 3, 4, 2)])
-@pytest.mark.filterwarnings("ignore:.* does not say all")
+@pytest.mark.filterwarnings("ignore:.* lacks some settings")
 def test_the_numbers_of_the_program(tmp_path, width, layers, heads, seed):
     bert = bert_variables(width, layers, inner=3 * width, seed=seed)
     head = head_variables("", 3, width)

@@ -114,7 +114,7 @@ def test_weights_of_other_frameworks_are_refused_by_name(folder, framework, is_s
         names = safetensors.numpy.load_file(folder / "a.safetensors")
         (folder / f"{SAFE}.index.json").write_text(json.dumps({"weight_map": dict.fromkeys(names, "a.safetensors")}))
     with pytest.raises(
-        ValueError, match=rf"{folder.name}.*of the format '{framework[:30]}.*expected 'pt' or 'tf'.*Fetch"
+        ValueError, match=rf"{folder.name}.*have the format '{framework[:30]}.*expected 'pt' or 'tf'.*Fetch"
     ):
         zoo.load(folder)
 
@@ -124,7 +124,7 @@ def test_safetensors_of_another_framework_beside_hdf5(folder):
     copy = with_zeros(folder, "h5")
     shutil.copy(folder / SAFE, copy)
     with_metadata(copy, {"format": "flax"})
-    with pytest.raises(ValueError, match="of the format 'flax'"):
+    with pytest.raises(ValueError, match="have the format 'flax'"):
         bias(copy)
 
 
@@ -139,7 +139,7 @@ def test_a_whole_task_comes_from_each_layout(folder, layout):
 def test_what_its_files_say_is_not_asked(folder, said):
     ((name, value),) = said.items()
     message = (
-        rf"received {name}={value} for the checkpoint in .*, of transformers .PyTorch., whose files say it\. Leave"
+        rf"received {name}={value} for the checkpoint in .*, of transformers .PyTorch., whose files specify it\. Leave"
     )
     with pytest.raises(ValueError, match=message):
         zoo.load(folder, **said)

@@ -12,9 +12,9 @@ import pytest
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
+from keras_transformers.checkpoints.formats.keras_hub_names import PLACES, PRESETS
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names.keras_hub_names import PLACES, PRESETS
-from keras_transformers.checkpoints.names.table import look_up
+from keras_transformers.families.table import look_up
 from zoo._convert import convert
 from zoo._find import find
 
@@ -235,7 +235,7 @@ def test_the_problem_goes_by_the_activation_of_the_classifier(whole, activation,
 
 def test_a_head_that_is_left_out_is_told(whole):
     folder = whole("keras_hub", "BertMaskedLM")
-    message = r"preset, of KerasHub, does not say all: the head of its BertMaskedLM is left out"
+    message = r"preset, of KerasHub, lacks some settings: the head of its BertMaskedLM is left out"
     with pytest.warns(UserWarning, match=message):
         task = zoo.load(folder, labels=2)
     assert task.name == "classification"
@@ -243,7 +243,7 @@ def test_a_head_that_is_left_out_is_told(whole):
 
 
 def test_arguments_that_its_files_answer_are_refused(whole):
-    with pytest.raises(ValueError, match=r"received lowercase=False for .*preset, of KerasHub, whose files say it"):
+    with pytest.raises(ValueError, match=r"received lowercase=False for .*preset, of KerasHub, whose files specify it"):
         zoo.load(whole(), lowercase=False, labels=2)
 
 

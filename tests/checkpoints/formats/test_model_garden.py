@@ -92,7 +92,7 @@ class TestParams:
         folder = run(tmp_path)
         assert len(find_stored(folder).assumed) == 1  # of the case
         (folder / "params.yaml").write_text("task: {}")
-        assert "the activation is gelu, as params.yaml does not say it" in find_stored(folder).assumed
+        assert "the activation is gelu, as params.yaml does not specify it" in find_stored(folder).assumed
 
     def test_labels_by_number(self, tmp_path):
         assert find_stored(run(tmp_path)).extra["labels"] == ("LABEL_0", "LABEL_1", "LABEL_2")

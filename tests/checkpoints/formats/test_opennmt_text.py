@@ -207,7 +207,7 @@ def test_files_that_are_no_yaml(content, place):
 def test_yaml_files_of_several_runs(place):
     write_config(place, {"source_vocabulary": "en.vocab"})
     (place / "other.yaml").write_text("data:\n  source_vocabulary: de.vocab\n")
-    with pytest.raises(ValueError, match=r"other.yaml says another source_vocabulary than the YAML file before it"):
+    with pytest.raises(ValueError, match=r"other.yaml has another source_vocabulary than the previous YAML file"):
         find_stored(place)
     (place / "other.yaml").write_text("a list, not of a run")
     assert find_stored(place)

@@ -14,7 +14,7 @@ from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.stored import UserOptions
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* does not say all")
+pytestmark = pytest.mark.filterwarnings("ignore:.* lacks some settings")
 
 MODELS = {
     "apart": {},
@@ -168,7 +168,7 @@ def test_a_checkpoint_without_a_model_is_told(tmp_path):
     optimizer = tree({"iter": tf.Variable(3), "beta_1": tf.Variable(0.9)})
     tf.train.Checkpoint(optimizer=optimizer, step=tf.Variable(1)).write(str(tmp_path / "ckpt-1"))
     (tmp_path / "model_description.py").touch()
-    assert "holds no model, perhaps only the state of an optimizer" in refusal(tmp_path)
+    assert "holds no model, maybe only the state of an optimizer" in refusal(tmp_path)
 
 
 def test_weights_of_other_sizes_are_refused_before_a_model_is_made(tmp_path):
@@ -178,7 +178,7 @@ def test_weights_of_other_sizes_are_refused_before_a_model_is_made(tmp_path):
 
     data = prefix.with_name(f"{prefix.name}.data-00000-of-00001")
     data.write_bytes(data.read_bytes()[:-3000])
-    assert "cut short, or of another checkpoint" in refusal(tmp_path)
+    assert "cut short, or belongs to another checkpoint" in refusal(tmp_path)
 
 
 @pytest.mark.data

@@ -13,7 +13,7 @@ from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
 from keras_transformers.families import gte
-from keras_transformers.families.rotary_encoders import ntk_scaling
+from keras_transformers.families.encoders.gte import ntk_scaling
 
 RELEASED = {
     "architectures": ["NewModel"], "attention_probs_dropout_prob": 0.0,

@@ -8,7 +8,7 @@ import pytest
 
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
 from keras_transformers.families import modernbert
-from keras_transformers.families.pre_norm_encoders import windowed
+from keras_transformers.families.encoders.modernbert import windowed
 
 SIZES = {
     "model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"], "vocab_size": 90, "num_hidden_layers": 5,
@@ -91,8 +91,6 @@ REFUSED = {
     "layer_types must hold": {"layer_types": [FULL] * 4},
     "layer_types must hold .*for each of 5": {"layer_types": [FULL] * 4 + ["chunked_attention"]},
     "decoder_bias=False": {"decoder_bias": False},
-    "norm_bias=True with attention_bias=False": {"norm_bias": True},
-    "mlp_bias=False with attention_bias=True": {"attention_bias": True, "norm_bias": True},
     "classifier_pooling='late' is not supported": {"classifier_pooling": "late"},
     "classifier_activation='gegelu' is not supported": {"classifier_activation": "gegelu"},
     "unknown activation 'gegelu'": {"hidden_activation": "gegelu"},

@@ -39,7 +39,7 @@ UNUSABLE = [
 def test_names_that_cannot_be_used_say_why(said):
     names, fault = read_labels({"id2label": said}, PATH)
     assert names == tuple(f"LABEL_{index}" for index in range(len(said)))
-    assert fault.startswith(f"config.json: id2label must give each number from 0 to {len(said) - 1} a name of its own")
+    assert fault.startswith(f"config.json: id2label must give each number from 0 to {len(said) - 1} a different name")
     assert f"labels=[...]: {len(said)} names, in the order" in fault
 
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
+from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS, layer_tensors
 from keras_transformers.checkpoints.settings.sentence_transformers import (
-    ACTIVATIONS,
     POOLINGS,
-    dense_tensors,
+    SIMILARITIES,
     read_sentence_transformer,
 )
 from keras_transformers.heads import text_vectors
@@ -82,7 +82,7 @@ def test_all_ways_of_pooling_have_a_name_there():
 
 OPTIONS = {
     "pooling": ["max", "first"], "include_prompt": False, "normalize": False, "truncate_dim": 3,
-    "prompts": {"query": "q: ", "passage": ""}, "default_prompt": "passage",
+    "prompts": {"query": "q: ", "passage": ""}, "default_prompt": "passage", "similarity": "manhattan",
     "dense": [{"units": 4, "activation": name, "use_bias": name != "relu"} for name in ACTIVATIONS],
 }  # fmt: skip
 
@@ -108,9 +108,11 @@ def many(tmp_path):
         ("2_Dense/config.json", {"out_features": 0}, "out_features must be a number above 0: received 0"),
         ("2_Dense/config.json", {"bias": "no"}, "bias must be a bool: received 'no'"),
         ("config_sentence_transformers.json", {"default_prompt_name": "task"}, "'task': expected one of .*'query'"),
+        ("config_sentence_transformers.json", {"similarity_fn_name": "maxsim"}, "'maxsim': expected one of .*'dot'"),
         ("config_sentence_transformers.json", {"truncate_dim": -3}, "truncate_dim must be a number above 0, or null"),
         ("config_sentence_transformers.json", {"prompts": {"query": 5}}, "texts by name: received {'query': 5}"),
         ("config_sentence_transformers.json", {"model_type": "SparseEncoder"}, "model_type 'SparseEncoder': only"),
+        ("sentence_bert_config.json", {"modality_config": {"text": {}, "message": {}}}, "in the chat template"),
         ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "transformer_task 'fill-mask': only"),
     ],
 )  # fmt: skip
@@ -126,7 +128,6 @@ def test_what_is_refused(many, file, values, message):
         ("1_Pooling/config.json", {"pooling_mode_best": True}, r"Pooling.config\.json has the keys \['pooling_mode"),
         ("2_Dense/config.json", {"dropout": 0.1}, "the keys .'dropout'., which nothing here follows"),
         ("config_sentence_transformers.json", {"matryoshka": [3]}, "the keys .'matryoshka'."),
-        ("config_sentence_transformers.json", {"similarity_fn_name": "dot"}, "similarity_fn_name 'dot': .* the cosine"),
         ("sentence_bert_config.json", {"model_args": {"a": 1}}, "the keys .'model_args'."),
     ],
 )  # fmt: skip
@@ -139,9 +140,13 @@ def test_what_is_warned_of(many, file, values, message):
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
-        (["Transformer", "Pooling", "Normalize", "Dense"], r"\['Transformer', 'Pooling', 'Normalize', 'Dense'\]"),
-        (["Transformer", "Pooling", "LSTM"], "'LSTM'.* Others are not supported"), (["Transformer"], "expected Transf"),
-        (["BoW", "Pooling"], "'BoW'"),
+        (["Transformer", "Pooling", "Normalize", "Pooling"], r"\['Transformer', 'Pooling', 'Normalize', 'Pooling'\]"),
+        (["Transformer", "Normalize", "Pooling"], "expected Transformer and Pooling, or Static"),
+        (["Transformer", "Pooling", "LSTM"], "the module .LSTM., which is not supported: expected Tr"),
+        (["Transformer"], "without Pooling: expected Pooling behind it, or .* 'CrossEncoder'"),
+        (["Transformer", "WeightedLayerPooling", "Pooling"], "no weighted mean of the layers .* loss=\"regression\""),
+        (["Transformer", "LogitScore"], "without Pooling: expected"), (["Router"], "'Router'.*a copy of the folder"),
+        (["BoW", "Pooling"], "'BoW'"), ([], "expected Transformer"),
     ],
 )  # fmt: skip
 def test_modules_that_are_not_supported(folder, kinds, message):
@@ -167,6 +172,14 @@ def test_prompts_that_their_version_5_writes_for_every_model_are_none(folder):
 
 
 def test_weights_of_dense_layers_are_needed(many):
-    (many / "2_Dense" / "model.safetensors").unlink()
+    (many / "2_Dense" / "model.safetensors").unlink(missing_ok=True)
     with pytest.raises(ValueError, match=r"no weights in .*2_Dense"):
-        dense_tensors(many)
+        layer_tensors(many)
+
+
+def test_each_similarity_is_read(many):
+    for similarity in SIMILARITIES:
+        change(many / "config_sentence_transformers.json", similarity_fn_name=similarity)
+        assert read_sentence_transformer(many)["similarity"] == similarity
+    change(many / "config_sentence_transformers.json", similarity_fn_name=None)
+    assert read_sentence_transformer(many)["similarity"] == "cosine"  # as sentence-transformers has it

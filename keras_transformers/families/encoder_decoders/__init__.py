@@ -1,0 +1,1 @@
+"""Families with an encoder and a decoder."""
