@@ -10,6 +10,12 @@ from tokenizers import processors
 
 Text = tuple[str]
 Piece = str | Text  # a special token, or a text
+WITHOUT_GRAPH = (
+    "These calls need the ops: `export`, the layers `Tokenize` and `Detokenize`, data sets of `tf.data`, and on "
+    "TensorFlow all that answers texts (`predict`, `embed`, `search`, `generate`, `stream`, `chat`). These work "
+    "without, through the `tokenizers` library: `fit`, `evaluate`, `score` and `dataset` of lists, `save`, "
+    "`tokenizer.encode`, `task.model` on token ids, and with KERAS_BACKEND=jax every call but `export`."
+)
 A: Piece = ("A",)  # the texts in a template
 B: Piece = ("B",)
 
@@ -75,5 +81,5 @@ def refuse(part: str, name: object, known: Iterable[object]) -> ValueError:
     """Return the error for a component, or an option of one, that cannot be compiled into TensorFlow ops."""
     return ValueError(
         f"The {part} {name!r} of this tokenizer.json cannot be compiled into TensorFlow ops. "
-        f"Expected one of {list(known)}. Tokenise in Python, or write the component (text/graph)."
+        f"Expected one of {list(known)}. {WITHOUT_GRAPH} Or write the component: CONTRIBUTING.md, text graph."
     )

@@ -46,9 +46,8 @@ def encode(
 
     if truncation == "error":
         check_lengths(encodings, max_length)
-    if stride == 0:
-        return [Encoded(encoding, row) for row, encoding in enumerate(encodings)]
-    return [Encoded(window, row) for row, first in enumerate(encodings) for window in [first, *first.overflowing]]
+    windows = [[one, *one.overflowing] if stride else [one] for one in encodings]
+    return [Encoded(one, row, guard.has_types, guard.side) for row, of_row in enumerate(windows) for one in of_row]
 
 
 def _unknown_characters(library: tokenizers.Tokenizer, texts: Sequence[str]) -> ValueError:

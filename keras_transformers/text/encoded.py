@@ -13,6 +13,8 @@ class Encoded:
 
     encoding: tokenizers.Encoding
     row: int  # index of the text in the batch
+    has_types: bool = True  # whether tokens have segments; all are 0 if not
+    side: str = "right"  # on which a long text is cut
     dropped: tuple[int, int] = (0, 0)  # half-open range of the encoding that is left out: see `with_first`
 
     @property
@@ -21,7 +23,7 @@ class Encoded:
 
     @property
     def segment_ids(self) -> list[int]:
-        return self._kept(self.encoding.type_ids)
+        return self._kept(self.encoding.type_ids if self.has_types else [0] * len(self.encoding))
 
     @property
     def sequence_ids(self) -> list[int | None]:
@@ -48,9 +50,12 @@ class Encoded:
         return bool(self.encoding.overflowing)
 
     def with_first(self, count: int) -> Encoded:
-        """Return the encoding with only the first `count` tokens of the first text of a pair, or of the single text."""
+        """Return the encoding with only `count` tokens of the first text of a pair."""
         own = [place for place, text in enumerate(self.encoding.sequence_ids) if text == 0]
-        return replace(self, dropped=(own[count], own[-1] + 1)) if count < len(own) else self
+        if count >= len(own):
+            return self
+        dropped = (own[count], own[-1] + 1) if self.side == "right" else (own[0], own[-count])
+        return replace(self, dropped=dropped)
 
     def _kept(self, values: list) -> list:
         del values[slice(*self.dropped)]

@@ -35,7 +35,7 @@ class IdTable:
     Use it where many texts become ids and nothing else is asked of them. `of` makes one where the tokenizer allows it.
 
     Args:
-        tokenizer: Its tokens are single bytes, or single characters.
+        tokenizer: Tokenizer whose tokens are single bytes or single characters.
         encoding: `"utf-8"`, whose units are bytes; or `"utf-32-le"`, whose units are characters.
         characters: Code points whose encodings have every unit that is known.
 
@@ -130,7 +130,7 @@ def encoded_ids(tokenizer: Tokenizer, table: IdTable | None, texts: Sequence[str
 
     Args:
         tokenizer: Cuts the texts that the table does not know.
-        table: Of the tokenizer, or None.
+        table: Id table of the tokenizer, or None.
         texts: B strings.
 
     Example:

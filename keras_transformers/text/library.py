@@ -11,6 +11,7 @@ import tokenizers
 
 from keras_transformers.utils.untrusted import MOST_LETTERS
 
+NO_LIMIT = 2**31 - 1  # tokens: the largest int32
 SPARE_IDS = 1 << 16  # ids that a vocabulary may leave without a token, in addition to its number of tokens
 PANIC = "PanicException"  # a BaseException that cannot be imported
 
@@ -80,20 +81,49 @@ class Guard:
     """A lock that lets one thread at a time use a library object, as the truncation is state of the object.
 
     The library itself encodes the texts of a batch on all cores.
+
+    Args:
+        library: The library object.
+        side: Side on which long texts are cut, `"left"` or `"right"`.
+        untyped: A post-processor with type 0 for all tokens, if tokens have no types; None if they have the types of
+            the library's.
     """
 
-    def __init__(self, library: tokenizers.Tokenizer):
-        self._library, self._lock = library, RLock()
+    def __init__(
+        self,
+        library: tokenizers.Tokenizer,
+        side: str = "right",
+        untyped: tokenizers.processors.PostProcessor | None = None,
+    ):
+        self._library, self._lock, self.side, self._untyped = library, RLock(), side, untyped
         library.no_padding()
         library.no_truncation()
+
+    @property
+    def has_types(self) -> bool:
+        """Return whether tokens have the types that the library's post-processor gives them."""
+        return self._untyped is None
 
     @contextmanager
     def __call__(self, truncation: dict[str, Any] | None = None) -> Iterator[None]:
         """Set the library's truncation inside a context: arguments of its `enable_truncation`, or None for none."""
         with self._lock, panics_as_errors():
             if truncation:
-                self._library.enable_truncation(**truncation)
+                self._library.enable_truncation(**truncation, direction=self.side)
             try:
                 yield
             finally:
                 self._library.no_truncation()
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Set the side and the post-processor inside a context, for a tokenizer.json that encodes as its user does."""
+        with self({"max_length": NO_LIMIT} if self.side == "left" else None):
+            own = self._library.post_processor
+            if self._untyped is not None:
+                self._library.post_processor = self._untyped
+            try:
+                yield
+            finally:
+                if self._untyped is not None:
+                    self._library.post_processor = own

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
+from keras_transformers.text.library import NO_LIMIT
 from keras_transformers.text.text_checks import check_text
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.number_checks import is_size, is_token_id
@@ -14,8 +15,6 @@ from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
     from keras_transformers.text.graph.compile import TextGraph
-
-NO_LIMIT = 2**31 - 1  # tokens: the largest int32
 
 
 def check_tokenizer(who: str, tokenizer: Any) -> None:

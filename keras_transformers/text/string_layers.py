@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 import keras
 from keras import tree
 
+from keras_transformers.text.library import NO_LIMIT
 from keras_transformers.text.string_checks import (
-    NO_LIMIT,
     check_length,
     check_tokenizer,
     own_padding,
@@ -60,7 +60,7 @@ class TextLayer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Tokenize(TextLayer):
-    """A layer from strings to the inputs of a model, as core TensorFlow ops; the ids equal those of `Tokenizer.encode`.
+    """A layer from strings to the inputs of a model, as core TensorFlow ops; the ids equal `Tokenizer.encode`'s.
 
     Use it as the first layer of a model that takes text, or in `tf.data`, where a GPU or TPU need not wait for it:
     `dataset.map(lambda text, label: (tokenize(text), label))`. It is saved, cloned and exported with its tokenizer.
@@ -69,7 +69,7 @@ class Tokenize(TextLayer):
     Args:
         tokenizer: A `Tokenizer`.
         max_length: Maximum tokens of a row, special tokens included: longer texts are cut, the longer one of a pair
-            first. None for no limit.
+            first, on the tokenizer's `truncation_side`. None for no limit.
         pairs: Whether rows are made of two texts.
         pad_to_max_length: Whether all rows have `max_length` tokens, a static shape as XLA and TPUs need after
             `tf.data`. If not, as many as the longest of the batch.
@@ -175,7 +175,7 @@ class Tokenize(TextLayer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Detokenize(TextLayer):
-    """A layer from token ids to strings, as core TensorFlow ops; the texts equal those of `Tokenizer.decode`.
+    """A layer from token ids to strings, as core TensorFlow ops; the texts equal `Tokenizer.decode`'s.
 
     Use it as the last layer of a model that gives text. TensorFlow only.
 

@@ -12,7 +12,7 @@ def decoded(column: np.ndarray) -> np.ndarray:
     """Decode the bytes in an array, if it has any, to `str`.
 
     Args:
-        column: Any dtype; objects in it are bytes in UTF-8.
+        column: Array of any dtype; objects in it are bytes in UTF-8.
 
     Example:
 

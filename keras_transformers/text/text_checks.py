@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
-
-import tokenizers
+from typing import TYPE_CHECKING, Any
 
 from keras_transformers.utils.untrusted import shown
+
+if TYPE_CHECKING:
+    import tokenizers
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def listed(values: Any, is_ordered: bool = True) -> list | None:
-    """Convert values, one a row, to a list; return None for anything else: one str, a dict, a number.
+    """Convert values, one per row, to a list; return None for anything else: one str, a dict, a number.
 
     Raises:
         ValueError: They are a table, whose iteration gives the names of the columns; or a set, if the order matters.

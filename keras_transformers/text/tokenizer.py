@@ -13,6 +13,7 @@ import tokenizers
 
 from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.folder import kept_files
 from keras_transformers.text.folder import tokenizer_folder as folder_files
 from keras_transformers.text.library import Guard, count_ids, refusals_as_errors
 from keras_transformers.text.sentencepiece import sentencepiece_pipeline, spm_file
@@ -39,7 +40,12 @@ class Tokenizer(Vocabulary):
     Args:
         library: A `tokenizers.Tokenizer`.
         files: Name to content of its original files, which `save` writes again; the roles of special tokens, such as
-            `eos_id`, come from the tokenizer_config.json in them.
+            `eos_id`, come from the tokenizer_config.json in them, and so do the side on which long texts are cut, and
+            whether tokens have types (segments).
+
+    Attributes:
+        truncation_side: `"right"`, if the beginning of a long text is kept, or `"left"`, if its end is.
+        has_types: Whether tokens have the types (segments) of the template; all are 0 if not.
 
     Example:
 
@@ -53,12 +59,16 @@ class Tokenizer(Vocabulary):
         if isinstance(library.model, tokenizers.models.Unigram):
             # Writing and reading a score may change its last digit, and so the order of ties: done before any use.
             library = tokenizers.Tokenizer.from_str(library.to_str())
-        super().__init__(library, folder_files.roles_in(files))
-        self._files = dict(files)
-        self._guard = Guard(library)  # held while the library's truncation is set or used
+        super().__init__(library, kept_files.roles_in(files))
+        self.truncation_side = kept_files.truncation_side(library, files)
+        self._files = kept_files.with_side(library, files, self.truncation_side)
+        untyped = None if kept_files.gives_types(files) else kept_files.untyped(library)
+        self._guard = Guard(library, self.truncation_side, untyped)  # held while the library's state is set or used
+        self.has_types, self.untyped_by = untyped is None, untyped and kept_files.class_without_types(files)
 
     def __reduce__(self) -> tuple:
-        return _from_json, (self.to_json(), self._files)
+        with self._guard():
+            return _from_json, (self._library.to_str(), self._files)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Tokenizer:
@@ -91,7 +101,7 @@ class Tokenizer(Vocabulary):
         """Read the tokenizers of source and target texts; the same one twice if a folder holds only one.
 
         The files are Marian's (source.spm, target.spm, vocab.json; target_vocab.json with `separate_vocabs` in
-        tokenizer_config.json), those of `save_pair`, or any that `from_folder` reads. The target's tokenizer encodes
+        tokenizer_config.json), files of `save_pair`, or any that `from_folder` reads. The target's tokenizer encodes
         target texts and decodes the model's output.
 
         Args:
@@ -114,11 +124,8 @@ class Tokenizer(Vocabulary):
     ) -> Tokenizer:
         """Read a vocab.txt for BERT's pipeline. None for `strip_accents` means the value of `lowercase`."""
         with refusals_as_errors(path):
-            return cls(
-                wordpiece_vocabulary.build(
-                    wordpiece_vocabulary.read_vocabulary(path), lowercase, strip_accents, split_chinese, path
-                )
-            )
+            vocabulary = wordpiece_vocabulary.read_vocabulary(path)
+            return cls(wordpiece_vocabulary.build(vocabulary, lowercase, strip_accents, split_chinese, path))
 
     @classmethod
     def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:
@@ -143,7 +150,8 @@ class Tokenizer(Vocabulary):
             vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional for "character" and "words". None
                 for "bytes", or the number of its tokens.
             lowercase: Whether to lower-case the text. None means True for "wordpiece", which then strips accents, too,
-                and False for "unigram". The other models do not lower-case.
+                but of scripts that need their marks (all but Latin and Greek); and False for "unigram". The other
+                models do not lower-case.
             model: One of
                 "wordpiece": BERT's pipeline.
                 "byte_pair": GPT-2's pipeline. Every string decodes to itself.
@@ -190,10 +198,11 @@ class Tokenizer(Vocabulary):
             texts: B strings.
             pairs: B strings, the second text of each pair.
             max_length: Maximum tokens of a row, special tokens included; None for no limit.
-            truncation: The text that is cut: "longest_first", "only_first", "only_second"; or "error" to raise an
-                error.
+            truncation: The text that is cut, on the tokenizer's `truncation_side`: "longest_first", "only_first",
+                "only_second"; or "error" to raise an error.
             special_tokens: Whether to add the template's special tokens ([CLS] and [SEP] for BERT).
-            stride: If > 0, a long text gives several windows that overlap by `stride` tokens.
+            stride: If > 0, a long text gives several windows that overlap by `stride` tokens; the last part of the
+                text comes first if it is cut on the left.
 
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
@@ -224,8 +233,10 @@ class Tokenizer(Vocabulary):
         return texts if is_batch else texts[0]
 
     def to_json(self, pretty: bool = True) -> str:
-        """Return the tokenizer.json of this tokenizer; without `pretty` on one line, for machines."""
-        with self._guard():
+        """Return the tokenizer.json of this tokenizer, with what else its files say: the side on which texts are cut,
+        and whether tokens have types. Without `pretty` it is on one line, for machines.
+        """
+        with self._guard.shown():
             return self._library.to_str(pretty=pretty)
 
     def post_processor(self) -> dict[str, Any] | None:
@@ -235,13 +246,13 @@ class Tokenizer(Vocabulary):
 
     def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
         """Return a tokenizer of a changed copy of this one's pipeline, with the same files."""
-        return Tokenizer(library, folder_files.without_class(self._files))
+        return Tokenizer(library, kept_files.without_class(self._files, self.has_types))
 
     def with_tokens(self, tokens: Sequence[str]) -> Tokenizer:
         """Return a tokenizer with new tokens, which get the next ids; `tasks.new_tokens` also widens the model.
 
         Args:
-            tokens: Words, such as `["metformin"]`, which a text then has as one token wherever they stand in it.
+            tokens: Words, such as `["metformin"]`, each of which becomes one token wherever it occurs in a text.
 
         Raises:
             ValueError: A token is in the vocabulary, is there twice, begins or ends with whitespace, or cannot be found
@@ -260,16 +271,18 @@ class Tokenizer(Vocabulary):
 
     def named_roles(self) -> dict[str, str]:
         """Return the special tokens by role, such as `eos_token`, that `save` writes."""
-        return folder_files.named_roles(self._library, self._files)
+        return kept_files.named_roles(self._library, self._files)
 
     def with_role(self, role: str, token: str) -> Tokenizer:
         """Return a tokenizer that names one of its special tokens by a role, such as `pad_token`."""
-        return Tokenizer(self._library, folder_files.files_with_role(self._library, self._files, role, token))
+        return Tokenizer(self._library, kept_files.saying(self._library, self._files, {role: token}))
 
-    def save(self, folder: str | Path, max_length: int | None = None) -> None:
-        """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""
+    def save(self, folder: str | Path, max_length: int | None = None, has_segments: bool = False) -> None:
+        """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`, and for a model that
+        `has_segments` whether tokens have types, if the class does not say it.
+        """
         with self._guard():
-            folder_files.write(folder, self._library, self._files, max_length)
+            folder_files.write(folder, self._library, self._files, max_length, has_segments)
 
     @staticmethod
     def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer, max_length: int | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +14,10 @@ from keras_transformers.text.library import count_ids
 from keras_transformers.text.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
 
+WORD_END = re.compile(r"^\w|\w$")
+# Han, Hiragana, Katakana; Thai, Lao, Tibetan, Myanmar, Khmer: scripts that put no spaces between words.
+UNSPACED = re.compile("[\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+                      "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]")  # fmt: skip
 CONFIG, DECODER = "tokenizer_config.json", "added_tokens_decoder"
 
 
@@ -44,11 +49,14 @@ def check_new_tokens(tokens: Sequence[str]) -> list[str]:
 def widened(library: tokenizers.Tokenizer, tokens: Sequence[str]) -> tokenizers.Tokenizer:
     """Return a copy of a tokenizer with new tokens, which get the next ids.
 
-    As in `transformers`, a new token is found anywhere in a text, in parts of words too; in the normalised text, so
-    where the tokenizer lower-cases, whatever its case. Other text has the ids that it had.
+    A new word is found as a whole word: where no letter, digit, combining mark or underscore is beside it, which is
+    `AddedToken(single_word=True)` of the library and of `transformers`. Texts without it keep their ids. What has no
+    words around it is found anywhere: a mark such as `<b>`, a word with characters of a script that puts no spaces
+    between words, and any token of a tokenizer that cuts text into characters. Both are found in the normalised text,
+    so where the tokenizer lower-cases, whatever their case.
 
     Args:
-        library: It is not changed.
+        library: Tokenizer of the `tokenizers` library, which is not changed.
         tokens: As `check_new_tokens` returns them.
 
     Raises:
@@ -64,11 +72,35 @@ def widened(library: tokenizers.Tokenizer, tokens: Sequence[str]) -> tokenizers.
     first, wider = count_ids(library), tokenizers.Tokenizer.from_str(library.to_str())
     for token in tokens:
         _check_is_new(library, token)
-    wider.add_tokens([tokenizers.AddedToken(t, normalized=_is_normalised_alone(library, t)) for t in tokens])
+    cuts_words = not _cuts_characters(library)
+    wider.add_tokens(
+        [
+            tokenizers.AddedToken(
+                token, single_word=cuts_words and is_word(token), normalized=_is_normalised_alone(library, token)
+            )
+            for token in tokens
+        ]
+    )
 
     for number, token in enumerate(tokens, first):
         _check_is_found(library, wider, token, number)
     return wider
+
+
+def is_word(token: str) -> bool:
+    """Return whether a token begins or ends as a word, of a script that puts spaces between words.
+
+    Example:
+
+    >>> [is_word(token) for token in ("metformin", "C++", "<b>", "東京", "ไทย", "한국")]
+    [True, True, False, False, False, True]
+    """
+    return bool(WORD_END.search(token)) and not UNSPACED.search(token)
+
+
+def _cuts_characters(library: tokenizers.Tokenizer) -> bool:
+    """Return whether a tokenizer makes each character a separate piece."""
+    return library.pre_tokenizer is not None and len(library.pre_tokenizer.pre_tokenize_str("ab")) > 1
 
 
 def files_with(files: Mapping[str, bytes], library: tokenizers.Tokenizer, tokens: Sequence[str]) -> dict[str, bytes]:
@@ -132,6 +164,6 @@ def _check_is_found(library: tokenizers.Tokenizer, wider: tokenizers.Tokenizer, 
     text = wider.decode([number], skip_special_tokens=False)
     if "".join(text.split()) not in ("".join(token.split()), "".join(normalised.split())):
         raise ValueError(
-            f"the new token {token!r} would be decoded to {text!r}: letters of it stand for something else in this "
-            "tokenizer (accented ones for bytes, where it is byte-level). Leave it out, or write it without them."
+            f"the new token {token!r} would be decoded to {text!r}: some of its letters have another meaning in this "
+            "tokenizer (accented letters encode bytes if it is byte-level). Leave it out, or write it without them."
         )

@@ -1,4 +1,4 @@
-"""An iterator that is read ahead of its consumer: work that was begun goes on while earlier results are used."""
+"""An iterator that is read ahead of its consumer: started work continues while earlier results are used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
     For items whose making only starts something, such as a computation on a GPU or a copy to it.
 
     Args:
-        items: Any iterable.
+        items: Iterable of any kind.
         count: Items that wait, at most; 0 for none.
 
     Example:

@@ -17,7 +17,7 @@ class Compiled:
 
     Args:
         model: The model whose variables the function reads. It must not change them.
-        function: From structures of arrays to a structure of arrays.
+        function: Function from structures of arrays to a structure of arrays.
         static: Places of the arguments that are hashable Python values; there is a program for each of them, too.
 
     Attributes:

@@ -42,7 +42,7 @@ def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
 
     Args:
         path: Path of the file.
-        expected: What the file should be, for the error message.
+        expected: Description of the expected content, for the error message.
         most: Maximum size in bytes.
 
     Raises:
@@ -93,7 +93,7 @@ def check_types(values: Mapping[str, Any], kinds: Mapping[str, Kind], source: An
     Args:
         values: Values by key; a key that the table lacks may have any value.
         kinds: A type, or `NUMBER`, for each key.
-        source: Where the values come from, for the error message.
+        source: Origin of the values, for the error message.
 
     Raises:
         ValueError: A value is of another type.

@@ -6,8 +6,9 @@ fails if a new version of Keras has changed the private part.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import keras
@@ -117,7 +118,7 @@ def build_for_batch(model: keras.Model, batch: Any) -> None:
     The public interface makes them in the first step of `fit` only: too late to restore their values before it.
 
     Args:
-        model: Compiled.
+        model: Compiled model.
         batch: `keras.KerasTensor`s, structured as a batch of `fit`.
     """
     model._symbolic_build(data_batch=batch)
@@ -130,8 +131,8 @@ def replace_first_look(model: keras.Model, look: Callable[[Any], bool]) -> None:
 
     Args:
         model: The model whose `fit`, `evaluate` and `predict` change.
-        look: Takes the data set that was given to `fit`, as Keras holds it, or None; returns whether the model is
-            built. If not, Keras takes its own step.
+        look: Function that takes the data set given to `fit`, as Keras holds it, or None, and returns whether the model
+            is built. If it is not, Keras takes its usual step.
     """
     keras_build = type(model)._maybe_symbolic_build
 
@@ -217,6 +218,36 @@ def mask_of(x: Any) -> Any | None:
     return get_keras_mask(x)
 
 
+def hub_sublayer(layer: keras.layers.Layer, name: str) -> Any | None:
+    """Return an inner layer of a block of keras_hub, whose names begin with `_`; None if the layer has none of it."""
+    return getattr(layer, f"_{name}", None)
+
+
+def mark_masked(x: Any) -> None:
+    """Mark a tensor that carries a mask, for `mask_is_removed`.
+
+    Keras keeps no trace of a removed mask. Tensors of JAX programs take no attributes; they need none.
+    """
+    with suppress(AttributeError):
+        x.had_keras_mask = True
+
+
+def mask_is_removed(x: Any) -> bool | None:
+    """Return whether Keras has removed a tensor's mask; None if it was removed, or never there.
+
+    `keras.layers.MultiHeadAttention` sets the attribute `_keras_mask` of its inputs to None. Masks of tensors without
+    attributes, for example of JAX programs, are in a dictionary; what deletes the entry at the tensor's end remains.
+    """
+    if hasattr(x, "_keras_mask"):
+        return None if x._keras_mask is None and not hasattr(x, "had_keras_mask") else x._keras_mask is None
+    try:
+        finalizers = [reference.__callback__ for reference in weakref.getweakrefs(x)]
+    except TypeError:
+        return False
+    ends = [end.peek() for end in finalizers if isinstance(end, weakref.finalize)]
+    return mask_of(x) is None and any(end is not None and "_keras_mask" in end[2] for end in ends)
+
+
 def last_output(layer: keras.layers.Layer) -> keras.KerasTensor:
     """Return the first output of the last call of a layer that a functional model calls several times.
 
@@ -237,6 +268,16 @@ def with_mask(x: Any, mask: Any | None) -> Any:
     if mask is not None:
         set_keras_mask(x, mask)
     return x
+
+
+def with_mask_of(x: Any, source: Any) -> Any:
+    """Return a tensor after the mask of another one is attached to it, or the fact that it was removed."""
+    if mask_is_removed(source) is not False:
+        with suppress(AttributeError):
+            x._keras_mask = None
+    if hasattr(source, "had_keras_mask"):
+        mark_masked(x)
+    return with_mask(x, mask_of(source))
 
 
 def input_datasets(dataset: Any) -> list[Any]:

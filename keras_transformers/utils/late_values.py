@@ -45,7 +45,7 @@ def late_values() -> Iterator[None]:
 def building() -> Iterator[None]:
     """Build a model inside, without values inside `late_values`; nothing outside of it.
 
-    No variable may be read or be made from a value, as an optimizer makes its own: they have to be made outside.
+    No variable may be read or be made from a value, as an optimizer does: they have to be made outside.
     """
     late = _late.get()
     if late is None:

@@ -26,7 +26,7 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
 
     Args:
         path: Path of the file; links are followed, as the cache of `huggingface_hub` is made of them.
-        expected: What the file should be, for the error message.
+        expected: Description of the expected content, for the error message.
         most: Maximum size in bytes.
 
     Raises:
@@ -70,7 +70,7 @@ def check_is_itself(path: Path, begin: bytes | None = None) -> None:
     >>> check_is_itself(Path("vocab.txt"), b"<!DOCTYPE html>")
     Traceback (most recent call last):
     ...
-    ValueError: vocab.txt is a web page,... address of the file itself.
+    ValueError: vocab.txt is a web page,... address of the file.
     """
     if begin is None:
         if path.exists() and not path.is_file():
@@ -78,14 +78,11 @@ def check_is_itself(path: Path, begin: bytes | None = None) -> None:
         with path.open("rb") as file:
             begin = file.read(64)
     if begin.startswith(POINTER):
-        raise ValueError(
-            f"{path} is a pointer of git lfs, which stands for the file: expected the file. Run `git lfs pull` in "
-            "the folder."
-        )
+        raise ValueError(f"{path} is a pointer of git lfs, not the file. Run `git lfs pull` in the folder.")
     if begin.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(PAGES):
         raise ValueError(
-            f"{path} is a web page, perhaps of a login or an error: expected the file. Fetch it again, from the "
-            "address of the file itself."
+            f"{path} is a web page, such as a login or an error page: expected the file. Fetch it again, from the "
+            "address of the file."
         )
 
 
@@ -159,7 +156,7 @@ def decoded(content: bytes, path: str | Path) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8 ({error}). Fetch it again, or save it in UTF-8.") from error
+        raise ValueError(f"{path} is not valid UTF-8 ({error}). Fetch it again, or save it in UTF-8.") from error
 
 
 def warn_user(message: str) -> None:

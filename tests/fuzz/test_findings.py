@@ -74,7 +74,7 @@ def test_a_length_below_one(tmp_path):
 
 def test_a_vocabulary_in_utf_16(tmp_path):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n", encoding="utf-16")
-    with pytest.raises(ValueError, match=r"vocab\.txt is no text in UTF-8"):
+    with pytest.raises(ValueError, match=r"vocab\.txt is not valid UTF-8"):
         Tokenizer.from_folder(tmp_path)
 
 
@@ -83,7 +83,7 @@ def test_ids_that_no_table_can_hold(tmp_path):
     tokenizer.save(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     vocabulary = json.loads((tmp_path / "vocab.json").read_bytes())
-    for number, message in [(2**63, "an id of its own"), (2**31 - 1, "large gaps")]:
+    for number, message in [(2**63, "a separate id"), (2**31 - 1, "large gaps")]:
         (tmp_path / "vocab.json").write_text(json.dumps(vocabulary | {"a": number}))
         with pytest.raises(ValueError, match=message):
             Tokenizer.from_folder(tmp_path).vocabulary_size  # noqa: B018 - it is computed when it is asked for
@@ -218,7 +218,7 @@ WHOLE = {"epoch": 1, "batch": 2, "stopped": False, "callbacks": [], "history": {
         ({"epoch": True}, r"no \['epoch'\]"),
         ({"history": {"loss": 1}}, r"no \['history'\]"),
         ({"callbacks": [3]}, r"no \['callbacks'\]"),
-        ({"callbacks": [{}]}, "is of 1 callbacks, and `Resume` was given 0"),
+        ({"callbacks": [{}]}, "has 1 callbacks, and `Resume` was given 0"),
         ({"run": 3}, r"no \['run'\]"),
     ],
 )

@@ -114,8 +114,7 @@ def test_checkpoints(tmp_path):
         assert len(task.predict(["a fine film"])) == 1
 
     def faults(name):
-        if name == "model.safetensors":
-            return st.tuples(st.just(name), st.just(whole[name]) | damaged(whole[name]))
-        return st.tuples(st.just(name), json_files(json.loads(whole[name])))
+        broken = damaged(whole[name]) if name == "model.safetensors" else json_files(json.loads(whole[name]))
+        return st.tuples(st.just(name), st.just(whole[name]) | broken)
 
-    fuzz(load_a_checkpoint, st.sampled_from(FILES).flatmap(faults), examples=12)
+    fuzz(load_a_checkpoint, st.sampled_from(FILES).flatmap(faults), examples=16)

@@ -44,3 +44,4 @@ def test_the_error_for_what_cannot_be_compiled_names_part_component_and_what_is_
     assert isinstance(error, ValueError)
     assert str(error).startswith("The decoder 'CTC' of this tokenizer.json cannot be compiled into TensorFlow ops.")
     assert "Expected one of ['ByteLevel', 'WordPiece']" in str(error)
+    assert "on TensorFlow all that answers texts (`predict`" in str(error) and "work without" in str(error)

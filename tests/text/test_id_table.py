@@ -28,6 +28,7 @@ def texts_of(seed: int) -> list[str]:
     return TEXTS + drawn + letters
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("model", ["gpt2", "bert", "t5"])
 @pytest.mark.parametrize("kind", ["bytes", "character"])
 def test_the_ids_are_those_of_the_library(kind, model):

@@ -285,6 +285,32 @@ def test_masks_that_keras_carries():
     np.testing.assert_array_equal(to_numpy(layer(x)), [[True, False]])
 
 
+def test_a_mask_that_keras_removed():
+    """By `keras.layers.MultiHeadAttention`, from its inputs; `None` where there may have been no mask."""
+    array, attend = np.array([[[1.0], [0.0]]], "float32"), keras.layers.MultiHeadAttention(1, 1)
+    x, other, unread = keras.layers.Masking()(array), keras.ops.convert_to_tensor(array), keras.ops.add(array, 1)
+    keras_private.mark_masked(x)
+    assert keras_private.mask_is_removed(x) is keras_private.mask_is_removed(unread) is False
+    attend(x, x), attend(other, other)
+    assert keras_private.mask_is_removed(x) is True and keras_private.mask_is_removed(other) is None
+    assert keras_private.mask_is_removed(array) is False
+    copied = keras_private.with_mask_of(keras.ops.multiply(x, 2.0), x)
+    assert keras_private.mask_is_removed(copied) is True
+
+
+@pytest.mark.parity
+def test_inner_layers_of_keras_hub():
+    import keras_hub
+
+    from keras_transformers.layers.blocks.copy_weights import SUBLAYERS
+
+    layer = keras_hub.layers.TransformerDecoder(8, 2)
+    layer(np.ones((1, 3, 4)), np.ones((1, 2, 4)))
+    for name in SUBLAYERS.values():
+        assert isinstance(keras_private.hub_sublayer(layer, name), keras.layers.Layer)
+        assert keras_private.hub_sublayer(keras.layers.Dense(2), name) is None
+
+
 @pytest.mark.parametrize("attribute", ["num_processes", "_num_process"])
 def test_num_processes(attribute):
     """By the name of this version of Keras, and by that of 3.12."""

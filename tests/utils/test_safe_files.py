@@ -2,10 +2,13 @@
 
 import errno
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keras_transformers.utils.safe_files import full_disk_as_error, replace_file
+from keras_transformers.utils.safe_files import full_disk_as_error, no_room_as_error, replace_file
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -59,3 +62,53 @@ def test_what_is_no_file_is_written_to(tmp_path):
 def test_errors_of_writing_say_what_is_kept(error, message):
     with pytest.raises(ValueError, match=message), full_disk_as_error("run", "Go on."):
         raise error
+
+
+def test_two_processes_write_one_file(tmp_path, monkeypatch):
+    """Each writes a file of its own, and the last one to end stands."""
+    fsync = os.fsync
+
+    def other(handle):
+        fsync(handle)
+        monkeypatch.setattr("os.fsync", fsync)
+        replace_file(tmp_path / "page.html", "other")
+        assert (tmp_path / "page.html").read_text() == "other"
+        monkeypatch.undo()
+
+    monkeypatch.setattr("os.fsync", other)
+    replace_file(tmp_path / "page.html", "one")
+    assert (tmp_path / "page.html").read_text() == "one" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    script = """
+import os, signal, sys
+from pathlib import Path
+from keras_transformers.utils.safe_files import replace_file
+os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+replace_file(Path(sys.argv[1]), "killed")
+"""
+    path = tmp_path / "a.json"
+    (other := tmp_path / ".b.json.partial-1").touch()
+    assert subprocess.run([sys.executable, "-c", script, path], check=False).returncode == -9
+    assert len(list(tmp_path.iterdir())) == 2
+
+    replace_file(path, "{}")
+
+    assert path.read_text() == "{}" and sorted(tmp_path.iterdir()) == [other, path]
+
+
+def test_many_threads_write_one_file(tmp_path):
+    path, contents = tmp_path / "a.json", [str(number) * 1000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            list(pool.map(lambda content: replace_file(path, content), contents))
+            assert path.read_text() in contents and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_told_with_the_file_and_other_errors_as_they_are():
+    message = r"page cannot be written: there is no space left for it\. Make room"
+    with pytest.raises(ValueError, match=message), no_room_as_error("page"):
+        raise OSError(errno.ENOSPC, "x")
+    with pytest.raises(PermissionError), no_room_as_error("page"):
+        raise PermissionError(errno.EACCES, "x")

@@ -79,7 +79,7 @@ def test_a_file_is_checked_before_it_is_read(tmp_path, monkeypatch):
 
 def test_other_encodings():
     assert decoded("é".encode(), "vocab.txt") == "é"
-    with pytest.raises(ValueError, match=r"vocab\.txt is no text in UTF-8") as caught:
+    with pytest.raises(ValueError, match=r"vocab\.txt is not valid UTF-8") as caught:
         decoded("é".encode("utf-16"), "vocab.txt")
     assert type(caught.value) is ValueError
 

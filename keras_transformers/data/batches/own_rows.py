@@ -1,4 +1,4 @@
-"""The rows of a batch that one of several replicas trains on, made without those of the others."""
+"""The rows of a batch that one of several replicas trains on, made without the rows of the other replicas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Share(NamedTuple):
     """One of the nearly equal parts into which the rows of each batch are divided.
 
     Args:
-        index: Of the part, from 0.
+        index: Index of the part, from 0.
         count: Parts.
 
     Example:
@@ -33,7 +33,7 @@ class Share(NamedTuple):
 class OwnDraws:
     """A generator for some rows of a batch: they get the numbers that they have when the whole batch is made.
 
-    It draws for all rows, which takes some nanoseconds a number, and returns those of its own.
+    It draws for all rows, which takes some nanoseconds a number, and returns its part.
 
     Args:
         rng: `np.random.Generator` of the batch.
@@ -67,8 +67,8 @@ def row_generators(rng: RowDraws, num_rows: int) -> list[np.random.Generator]:
     """Return a generator for each row, for an objective that draws row by row.
 
     Args:
-        rng: Of the batch, or of some of its rows.
-        num_rows: How many these are.
+        rng: Random generator of the batch, or of some of its rows.
+        num_rows: Number of these rows.
 
     Example:
 

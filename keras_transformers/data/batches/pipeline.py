@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -167,9 +168,9 @@ def epoch_batches(
 
     Args:
         source, objective, batching: As in `batches`.
-        num_batches: Of a pass over the rows; None if unknown.
-        position: Where to start.
-        shares: Of each batch, to be yielded one after the other in its place; none for whole batches.
+        num_batches: Number of batches in a pass over the rows; None if unknown.
+        position: Position to start at.
+        shares: Parts into which each batch is split; they are yielded in its place. Empty for whole batches.
     """
     if batching.steps_per_epoch is None or num_batches is None:
         yield from _pass(source, objective, batching, position.epoch, position.batch, shares)
@@ -210,6 +211,8 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
         dataset = tf.data.Dataset.from_generator(lambda: following()(shares), output_signature=signature)
         return dataset.prefetch(PREFETCH * max(len(shares), 1)).with_options(options)
 
+    # `fit` would warn that its own default, `shuffle=True`, does nothing with a data set: these batches are shuffled.
+    warnings.filterwarnings("ignore", r"`shuffle=True` was passed.*tf\.data\.Dataset", UserWarning, r"keras\.src\.")
     own = dataset_of if is_shared(objective, batching) else None
     return Batches(dataset_of(()), passes.position, batching.steps_per_epoch or num_batches, passes.identity, own)
 

@@ -32,7 +32,7 @@ class Batches(tf.data.Dataset):
             where rows cannot be made apart, and after `map`, `prefetch` and `with_options`. All move one position.
 
     Attributes:
-        num_batches: As given. `len(dataset)` and `dataset.cardinality()` are the same number.
+        num_batches: Number of batches. `len(dataset)` and `dataset.cardinality()` are the same number.
 
     Example:
 

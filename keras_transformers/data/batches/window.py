@@ -97,7 +97,7 @@ class Window:
 
 
 def is_shared(objective: Objective, batching: Batching) -> bool:
-    """Return whether each of several workers can make its own rows of a batch without those of the others."""
+    """Return whether each of several workers can make its rows of a batch without the rows of the others."""
     return batching.accumulation_steps == 1 and getattr(objective, "is_row_wise", False)
 
 

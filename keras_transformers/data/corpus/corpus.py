@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keras_transformers.data.corpus.making import MOST_BYTES, CorpusFacts, Making
-from keras_transformers.data.corpus.survey import Tell
+from keras_transformers.data.corpus.survey import Tell, sampled_stamps
 from keras_transformers.data.corpus.token_file import TokenFile, tokenizer_digest
-from keras_transformers.data.corpus.token_writer import SIDES
+from keras_transformers.data.corpus.token_writer import SIDES, UNCOPIED
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_json
@@ -21,8 +21,8 @@ from keras_transformers.utils.safe_files import full_disk_as_error, locked, repl
 from keras_transformers.utils.untrusted import shown
 
 FACTS = "corpus.json"
-FORMAT = 2  # raised when the same text would be written otherwise
-KEPT = "What was made so far stays: make room, and the same call goes on."
+FORMAT = 3  # raised when the same text would be written otherwise
+KEPT = "The finished parts are kept: make room, and repeat the call to resume."
 
 
 class Corpus(NamedTuple):
@@ -31,6 +31,15 @@ class Corpus(NamedTuple):
     train: TokenFile
     held_out: TokenFile
     facts: CorpusFacts
+
+    @property
+    def measured(self) -> TokenFile:
+        """The held-out tokens to measure a loss on: where too much of them is in the training text, those without
+        copies, if there are enough of them.
+        """
+        uncopied = self.held_out.folder.parent / UNCOPIED
+        is_enough = self.facts.is_leaking and uncopied.is_dir()
+        return TokenFile.open(uncopied) if is_enough else self.held_out
 
 
 def make_corpus(
@@ -47,20 +56,20 @@ def make_corpus(
     """Write the tokens of text files into a folder, or open them there, if the same call has made them before.
 
     The text is read three times: to check and count it, to find the held-out lines, and to tokenise it, which takes
-    nearly all the time. All of it takes flat memory. A killed call goes on where it was when it is repeated, and ends
-    in the same bytes. What is in the folder is used again, in milliseconds, as long as the files (by path, size and
-    time of change), the tokenizer and the settings are the same; else it is made anew.
+    nearly all the time. All of it takes flat memory. A killed call resumes when it is repeated, and ends
+    in the same bytes. What is in the folder is used again, in milliseconds, as long as the files (by path, size,
+    time of change and a hash of samples), the tokenizer and the settings are the same; else it is made anew.
 
     Args:
         files: The text.
         tokenizer: Cuts it. Its special tokens are not added.
-        folder: Where to write; made if missing.
+        folder: Folder to write; it is made if missing.
         held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. A corpus of
             enough documents, at least 20, holds out whole documents at equal distances, any other one sections. If the
             share is less than 1,024 characters, a section of 1,024 is held out.
         held_out_files: Instead, text that was held out already.
         end_id: The token to append to each document; None for none.
-        seed: Of the choice of what is held out.
+        seed: Random seed for the held-out split.
         progress: Called with what is done ("reading", "comparing", "tokenizing"), how much of it, and of how much.
 
     Returns:
@@ -68,8 +77,8 @@ def make_corpus(
 
     Raises:
         ValueError: A setting is out of range, a place in a file is no text, the text is too short for two sides, a file
-            changed meanwhile, another process writes to the folder, or there is no space on the disk. What was made
-            stays then, and the same call goes on.
+            changed meanwhile, another process writes to the folder, or there is no space on the disk. The finished
+            parts are kept, and the same call resumes.
 
     Example:
 
@@ -140,14 +149,8 @@ def _frozen(value: Any) -> Any:
 
 def _key(files: TextFiles, held_out_files: TextFiles | None, settings: dict[str, Any]) -> str:
     """Return a hash of what determines a corpus."""
-    read = [one and [_stamps(one), one.field, one.encoding] for one in (files, held_out_files)]
+    read = [one and [sampled_stamps(one.files), *one.reading] for one in (files, held_out_files)]
     return hashlib.blake2b(json.dumps([FORMAT, read, settings]).encode(), digest_size=16).hexdigest()
-
-
-def _stamps(files: TextFiles) -> list[tuple[str, int, int]]:
-    """Return path, size and time of change of each file."""
-    stats = ((str(path.resolve()), path.stat()) for path in files.files)
-    return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
 
 def _check_settings(

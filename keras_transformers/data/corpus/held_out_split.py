@@ -1,4 +1,4 @@
-"""Which parts of a corpus are held out: whole documents, or sections where documents are few or long."""
+"""The held-out parts of a corpus: whole documents, or sections where documents are few or long."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class Split:
         """Choose the rule for a corpus.
 
         Args:
-            characters, documents: Of the corpus.
-            share: Of the text that is held out, as nearly as documents or sections allow; and at most some 5 MB. A
-                corpus so small that this share is less than 1,024 characters holds out a section of so many.
-            seed: Of the first unit.
+            characters, documents: Numbers of characters and of documents in the corpus.
+            share: Share of the text to hold out, as nearly as documents or sections allow, and at most about 5 MB. For
+                a small corpus in which the share is less than 1,024 characters, a section of 1,024 characters is held
+                out.
+            seed: Random seed for the choice of the first unit.
 
         Raises:
             ValueError: The corpus is too small for two sides.

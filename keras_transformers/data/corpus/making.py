@@ -1,20 +1,21 @@
-"""The steps in which a corpus is made, each of which a repeated call goes on with."""
+"""The steps in which a corpus is made; a repeated call resumes at the interrupted step."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.data.corpus.held_out_split import SidedText, Split, given_sides
-from keras_transformers.data.corpus.line_facts import LineFacts
+from keras_transformers.data.corpus.copies import HeldOutCopies
+from keras_transformers.data.corpus.held_out_split import FEWEST_CHARACTERS, SidedText, Split, given_sides
 from keras_transformers.data.corpus.survey import Survey, Tell, survey_text
 from keras_transformers.data.corpus.token_file import tokenizer_digest
-from keras_transformers.data.corpus.token_writer import JOURNAL, Progress, TokenWriter, forget_tokens
-from keras_transformers.data.corpus.tokenized import write_tokens
+from keras_transformers.data.corpus.token_writer import JOURNAL, UNCOPIED, Progress, TokenWriter, forget_tokens
+from keras_transformers.data.corpus.tokenized import write_documents, write_tokens
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_json
@@ -22,22 +23,26 @@ from keras_transformers.utils.safe_files import replace_file
 
 SURVEY = "survey.json"
 MOST_BYTES = 1 << 28  # of a JSON file of a corpus: the names of a million files
+LEAK = 0.05  # share of the held-out characters that are copies: prose without copies has up to 4 %
 TOLD = 1 << 20  # characters between two calls of `tell`
 
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """What was found in making a corpus.
+    """The facts that were found when a corpus was made.
 
     Attributes:
         files: A tuple of (name, bytes, sha256) for each file, those that were given as held out among them.
         characters, documents, lines, longest_line: int, of the whole text; the last one in characters.
         train_tokens, held_out_tokens: int.
-        unknown_tokens: int, tokens that stand for what the vocabulary lacks.
+        unknown_tokens: int, number of unknown tokens.
         unknown_examples: Up to ten of these texts.
-        shared_lines: float, the share of the held-out lines that training has too; of lines of at least 40 characters,
-            white space and case folded.
+        shared_lines: float, the share of the held-out lines that training has too, as a whole; of lines of at least 12
+            characters, or fewer where most lines are short: see `HeldOutCopies`.
         repeated_lines: float, the share of such lines of all the text that occurred before, estimated from a sample.
+        copied_characters: float, the share of the held-out characters, white space left out, that are in such lines or
+            in runs of at least 32 (16 ideographs) that training has too.
+        uncopied_characters: float, the share that is left without copies and without the few characters between two.
     """
 
     files: tuple[tuple[str, int, str], ...]
@@ -51,6 +56,13 @@ class CorpusFacts:
     unknown_examples: tuple[str, ...]
     shared_lines: float
     repeated_lines: float
+    copied_characters: float
+    uncopied_characters: float
+
+    @property
+    def is_leaking(self) -> bool:
+        """Return whether so much of the held-out text is in the training text, too, that its loss is too low."""
+        return self.copied_characters > LEAK
 
 
 @dataclass(frozen=True)
@@ -74,15 +86,23 @@ class Making:
         """Make what is missing in the folder, and return the facts."""
         survey = self._survey()
         split = None if self.held_out_files else Split.of(survey.characters, survey.documents, share, seed)
-        lines = LineFacts()
+        copies = HeldOutCopies()
         for piece in self._pieces(split, "comparing", survey):
-            if piece.is_held_out:
-                lines.hold_out(piece.text)
+            copies.note(piece)
         with TokenWriter(self.folder, self.tokenizer.vocabulary_size, self.key) as writer:
-            write_tokens(self._pieces(split, "tokenizing", survey), self.tokenizer, writer, end_id, lines)
+            write_tokens(self._pieces(split, "tokenizing", survey), self.tokenizer, writer, end_id, copies)
             self._check_sides(writer.progress)
             writer.describe(self.tokenizer.vocabulary_size, tokenizer_digest(self.tokenizer))
-        return _facts(survey, writer.progress, lines)
+        facts = _facts(survey, writer.progress, copies)
+        shutil.rmtree(self.folder / UNCOPIED, ignore_errors=True)  # of another corpus
+        if facts.is_leaking:
+            self._write_uncopied(list(copies.uncopied()), writer.progress.characters[1], end_id)
+        return facts
+
+    def _write_uncopied(self, texts: list[tuple[str, bool]], held_out: int, end_id: int | None) -> None:
+        """Write the tokens of what is left of so many held-out characters without copies, if that is enough."""
+        if sum(len(text) for text, _ in texts) >= min(FEWEST_CHARACTERS, held_out / 2):
+            write_documents(self.folder / UNCOPIED, texts, self.tokenizer, end_id)
 
     def clear(self) -> None:
         """Remove what only an unfinished corpus needs."""
@@ -121,7 +141,7 @@ class Making:
                 )
 
 
-def _facts(survey: Survey, progress: Progress, lines: LineFacts) -> CorpusFacts:
+def _facts(survey: Survey, progress: Progress, copies: HeldOutCopies) -> CorpusFacts:
     counts: dict[str, Any] = asdict(survey) | {"files": survey.files}
     return CorpusFacts(
         **counts,
@@ -129,6 +149,5 @@ def _facts(survey: Survey, progress: Progress, lines: LineFacts) -> CorpusFacts:
         held_out_tokens=progress.tokens[1],
         unknown_tokens=progress.unknown,
         unknown_examples=tuple(progress.examples),
-        shared_lines=lines.shared,
-        repeated_lines=lines.repeated,
+        **copies.shares()._asdict(),
     )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from keras_transformers.text.files.text_files import Section, TextFiles
 
 READ = 1 << 20  # bytes, or characters, at a time
+SAMPLED, LARGEST_SAMPLE, LEAST_SAMPLE = 1 << 26, 1 << 18, 1 << 12  # bytes of all files, and of one
+SAMPLES = 64  # parts that they are read in
 Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What reading a corpus shows: its files as (name, bytes, sha256), and the counts of its text."""
+    """The result of reading a corpus: its files as (name, bytes, sha256), and the counts of its text."""
 
     files: tuple[tuple[str, int, str], ...]
     characters: int
@@ -80,6 +82,40 @@ class _LineCount:
         self.count, self._begun = self.count + len(others), lengths[-1]
         if section.ends_document:
             self.count, self._begun = self.count + bool(self._begun), 0
+
+
+def sampled_stamps(paths: Sequence[Path]) -> list[tuple[str, int, int, str]]:
+    """Return path, size, time of change and a hash of samples of each file, which a change of the same size and time
+    shows in, too. Files of up to 256 kB are hashed whole, where they are not many thousands.
+
+    Example:
+
+    >>> import os, tempfile
+    >>> path = Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = path.write_text("The cat")
+    >>> before = sampled_stamps([path])
+    >>> _ = path.write_text("The dog"), os.utime(path, ns=(before[0][2],) * 2)
+    >>> sampled_stamps([path])[0][:3] == before[0][:3], sampled_stamps([path]) == before
+    (True, False)
+    """
+    most = max(min(SAMPLED // max(len(paths), 1), LARGEST_SAMPLE), LEAST_SAMPLE)
+    stats = ((path, path.stat()) for path in paths)
+    return [
+        (str(path.resolve()), stat.st_size, stat.st_mtime_ns, _sample_digest(path, stat.st_size, most))
+        for path, stat in stats
+    ]
+
+
+def _sample_digest(path: Path, size: int, most: int) -> str:
+    """Return a hash of at most so many bytes of a file, from its begin, its end and places between."""
+    count = 1 if size <= most else SAMPLES
+    part = min(size, most) // count
+    state = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        for number in range(count):
+            file.seek(number * (size - part) // max(count - 1, 1))
+            state.update(file.read(part))
+    return state.hexdigest()
 
 
 def sha256_of(path: Path) -> str:

@@ -69,7 +69,7 @@ class TokenFile:
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """What a file of tokens says of itself, in a JSON file beside it; see `TokenFile`."""
+    """The description of a file of tokens, in a JSON file beside it; see `TokenFile`."""
 
     num_tokens: int
     num_characters: int

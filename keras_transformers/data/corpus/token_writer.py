@@ -11,19 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.corpus.token_file import DESCRIPTION, TOKENS, Description, token_dtype, tokens_digest
+from keras_transformers.data.corpus.token_file import (
+    DESCRIPTION,
+    TOKENS,
+    Description,
+    token_dtype,
+    tokenizer_digest,
+    tokens_digest,
+)
+from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.safe_files import replace_file
 
 SIDES = ("train", "held_out")
+UNCOPIED = "uncopied"  # the folder of the held-out text without copies
 JOURNAL = "journal.json"
 
 
 @dataclass
 class Progress:
-    """What has been written: batches of text, and of each side its tokens, characters, and whether a document is open.
+    """Progress of the writing: batches of text, and per side its tokens, characters, and whether a document is open.
 
-    `unknown` counts the tokens that stand for what the vocabulary lacks; `examples` are a few of these texts.
+    `unknown` counts the unknown tokens; `examples` are a few of these texts.
     """
 
     batches: int = 0
@@ -41,7 +50,7 @@ class TokenWriter:
     next start.
 
     Args:
-        folder: Of the corpus; exists.
+        folder: Existing folder of the corpus.
         vocabulary_size: int, which determines the type of the tokens.
         key: A hash of what is written: a journal with another key is not continued.
     """
@@ -70,7 +79,7 @@ class TokenWriter:
         return file
 
     def append(self, side: int, ids: np.ndarray) -> None:
-        """Write ids (n,) behind those of a side."""
+        """Append ids (n,) to the ids of a side."""
         content = memoryview(ids.astype(self.dtype).tobytes())
         while content:  # a disk that gets full takes a part
             content = content[self._files[side].write(content) :]
@@ -88,6 +97,17 @@ class TokenWriter:
             counts = self.progress.tokens[number], self.progress.characters[number]
             digest = tokens_digest(self.folder / side / TOKENS, self.dtype)
             Description(*counts, vocabulary_size, digest, tokenizer).write(self.folder / side)
+
+
+def write_token_file(folder: Path, ids: np.ndarray, characters: int, tokenizer: Tokenizer) -> None:
+    """Write ids (n,) that are in memory as a file of tokens of so many characters, in place of another one."""
+    folder.mkdir(exist_ok=True)
+    (folder / DESCRIPTION).unlink(missing_ok=True)
+    dtype = token_dtype(tokenizer.vocabulary_size)
+    (folder / TOKENS).unlink(missing_ok=True)  # not overwritten: another process may have it mapped
+    (folder / TOKENS).write_bytes(ids.astype(dtype).tobytes())
+    digest = tokens_digest(folder / TOKENS, dtype)
+    Description(ids.size, characters, tokenizer.vocabulary_size, digest, tokenizer_digest(tokenizer)).write(folder)
 
 
 def _read_journal(folder: Path, dtype: np.dtype, key: str) -> Progress:

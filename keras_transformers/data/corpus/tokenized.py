@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
+from keras_transformers.data.corpus.copies import HeldOutCopies
 from keras_transformers.data.corpus.held_out_split import SidedText
-from keras_transformers.data.corpus.line_facts import LineFacts
 from keras_transformers.data.corpus.read_ahead import read_ahead
-from keras_transformers.data.corpus.token_writer import TokenWriter
+from keras_transformers.data.corpus.token_writer import TokenWriter, write_token_file
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.id_table import IdTable, encoded_ids
 from keras_transformers.text.tokenizer import Tokenizer
@@ -21,19 +22,19 @@ MOST_EXAMPLES = 10
 
 
 def write_tokens(
-    pieces: Iterable[SidedText], tokenizer: Tokenizer, writer: TokenWriter, end_id: int | None, lines: LineFacts
+    pieces: Iterable[SidedText], tokenizer: Tokenizer, writer: TokenWriter, end_id: int | None, copies: HeldOutCopies
 ) -> None:
     """Tokenise what the writer's progress lacks, and commit it.
 
     Args:
         pieces: The whole text.
-        tokenizer: Its special tokens are not added.
-        writer: Takes the tokens.
+        tokenizer: Tokenizer, whose special tokens are not added.
+        writer: Writer that takes the tokens.
         end_id: Token at the end of a document; None for none.
-        lines: Counts the lines of all pieces.
+        copies: Looks at all pieces.
     """
     unknown, table = unknown_id(tokenizer), IdTable.of(tokenizer)
-    for number, batch in enumerate(read_ahead(_batches(pieces, lines))):
+    for number, batch in enumerate(read_ahead(_batches(pieces, copies))):
         if number < writer.progress.batches:
             continue
         rows = encoded_ids(tokenizer, table, [piece.text for piece in batch])
@@ -47,8 +48,24 @@ def write_tokens(
     writer.commit()
 
 
+def write_documents(folder: Path, texts: Iterable[tuple[str, bool]], tokenizer: Tokenizer, end_id: int | None) -> None:
+    """Tokenise some megabytes of text into a file of tokens.
+
+    Args:
+        folder: Folder to write.
+        texts: Each with whether it ends a document.
+        tokenizer, end_id: As for `write_tokens`.
+    """
+    end = np.array([] if end_id is None else [end_id], np.int64)
+    ids, characters = [end[:0]], 0
+    for text, ends_document in texts:
+        ids += [np.array(tokenizer.encode([text], special_tokens=False)[0].ids, np.int64), end[: int(ends_document)]]
+        characters += len(text)
+    write_token_file(folder, np.concatenate(ids), characters, tokenizer)
+
+
 def unknown_id(tokenizer: Tokenizer) -> int | None:
-    """Return the id of the token that stands for what the vocabulary lacks; None if there is none.
+    """Return the id of the unknown token; None if there is none.
 
     Example:
 
@@ -60,18 +77,19 @@ def unknown_id(tokenizer: Tokenizer) -> int | None:
     return model.get("unk_id") if token is None else model["vocab"].get(token)
 
 
-def _batches(pieces: Iterable[SidedText], lines: LineFacts) -> Iterator[list[SidedText]]:
+def _batches(pieces: Iterable[SidedText], copies: HeldOutCopies) -> Iterator[list[SidedText]]:
     """Yield the pieces in lists of about a million characters; empty documents have no piece."""
     batch: list[SidedText] = []
     size = 0
     for piece in pieces:
-        lines.add(piece.text, piece.is_held_out)
         batch.append(piece)
         size += len(piece.text)
         if size >= BATCH:
+            copies.add(batch)
             yield batch
             batch, size = [], 0
     if batch:
+        copies.add(batch)
         yield batch
 
 

@@ -54,7 +54,7 @@ class Classification:
     def _check_classes(self, labels: np.ndarray):
         if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
             raise ValueError(
-                f"Received labels of shape {labels.shape} and type {labels.dtype}: expected one whole number a row."
+                f"Received labels of shape {labels.shape} and type {labels.dtype}: expected one whole number per row."
             )
         _refuse(labels, (labels < 0) | (labels >= self.num_classes), f"a class from 0 to {self.num_classes - 1}")
 

@@ -142,7 +142,7 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
     """
     if len(inputs.lengths) != len(targets.lengths):
         raise ValueError(
-            f"Received {len(inputs.lengths)} inputs and {len(targets.lengths)} targets: expected one target an input."
+            f"Received {len(inputs.lengths)} inputs and {len(targets.lengths)} targets: expected one target per input."
         )
     targets = with_end(targets, end_id)
     _refuse(inputs, inputs.lengths < 1, "input", "at least one token, such as the end token")

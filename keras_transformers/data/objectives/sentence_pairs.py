@@ -16,7 +16,7 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 
 
 class Pretraining(MaskedLM):
-    """The objective of masked LM and next sentence, for rows of `SentencePairs`. Arguments are those of `MaskedLM`.
+    """The objective of masked LM and next sentence, for rows of `SentencePairs`. It takes the arguments of `MaskedLM`.
 
     Returns:
         The inputs of `MaskedLM`, and labels `{"masked_lm_logits": (B, M), "next_sentence_logits": (B,)}`;
@@ -41,6 +41,7 @@ class SentencePairs:
         max_length: int, tokens of a pair with its three special tokens.
         short_probability: float, fraction of the pairs with a random shorter target length.
         seed: int, seed of the random pass that sets the number of pairs in an epoch.
+        has_types: bool, whether the second text of a pair is in segment 1; all tokens are in segment 0 if not.
 
     Raises:
         ValueError: No pair fits in max_length.
@@ -55,10 +56,19 @@ class SentencePairs:
     True
     """
 
-    def __init__(self, documents: Documents, tokenizer, max_length: int, short_probability: float = 0.1, seed: int = 0):
+    def __init__(
+        self,
+        documents: Documents,
+        tokenizer,
+        max_length: int,
+        short_probability: float = 0.1,
+        seed: int = 0,
+        has_types: bool = True,
+    ):
         if max_length < 5:
             raise ValueError(f"Received max_length={max_length}: expected at least 5 (two tokens, three special ones).")
         self.documents, self.max_tokens, self.short_probability = documents, max_length - 3, short_probability
+        self.segments = np.array([0, 0, 0, 1, 1] if has_types else [0] * 5, np.int32)
         self.specials = np.array([tokenizer.cls_id, tokenizer.sep_id], np.int32)
         rng = np.random.default_rng(seed)
         one_pass = [p for d in range(len(documents.starts) - 1) for p in self._document_pairs(d, rng)]
@@ -133,7 +143,7 @@ class SentencePairs:
         sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)  # (pairs, 5)
         lengths = sizes.sum(axis=1)  # (pairs,)
 
-        segments = np.repeat(np.tile(np.array([0, 0, 0, 1, 1], np.int32), len(pairs)), sizes.ravel())
+        segments = np.repeat(np.tile(self.segments, len(pairs)), sizes.ravel())
         flat = Ragged(np.concatenate([self.documents.flat, self.specials]), begins, sizes.ravel()).tokens()
         return Rows(Ragged.joined(flat, lengths), Ragged.joined(segments, lengths), is_random.astype(np.int32))
 

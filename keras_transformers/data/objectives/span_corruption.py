@@ -30,7 +30,7 @@ class SpanCorruption:
         mean_span: float, mean number of tokens in a span.
 
     Call Args:
-        rows: `Rows` of at least one token, without special tokens, such as those of `Blocks`; labels are ignored.
+        rows: `Rows` of at least one token, without special tokens, such as the rows of `Blocks`; labels are ignored.
         width: int T. Sources and targets are padded to the lengths that `lengths` gives for it: 512 and 114 for 568.
         rng: `np.random.Generator`.
 
@@ -92,7 +92,7 @@ class SpanCorruption:
         if spans > len(self.sentinel_ids):
             raise ValueError(
                 f"Received {len(self.sentinel_ids)} sentinels for {spans} spans in a row of {rows.lengths.max()} "
-                "tokens: expected as many sentinels. Cut the rows, or raise mean_span."
+                "tokens: expected one sentinel per span. Cut the rows, or raise mean_span."
             )
 
     def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, np.ndarray]:

@@ -35,7 +35,7 @@ class TextGroups(InMemory):
     def __post_init__(self):
         if self.labels is not None and len(self.labels) != self.num_rows:
             raise ValueError(
-                f"Received {len(self.labels)} labels for {self.num_rows} rows of texts: expected one label a row."
+                f"Received {len(self.labels)} labels for {self.num_rows} rows of texts: expected one label per row."
             )
 
     @property

@@ -37,7 +37,7 @@ class Translations(InMemory):
 
     @property
     def lengths(self) -> np.ndarray:
-        """Lengths of source and target, (rows, 2): each side is padded to its own width."""
+        """Lengths of source and target, (rows, 2): each side is padded to a separate width."""
         return np.stack([self.sources.lengths, self.targets.lengths], axis=1)
 
     def __getitem__(self, indices) -> Translations:
@@ -101,8 +101,8 @@ def check_counts(sources: Sized, targets: Sized):
     """Raise a `ValueError` if there are not as many sources as targets."""
     if len(sources) != len(targets):
         raise ValueError(
-            f"Received {len(sources)} sources and {len(targets)} targets: expected one target a source. Files that "
-            "belong together have as many lines, blank ones included."
+            f"Received {len(sources)} sources and {len(targets)} targets: expected one target per source. Files that "
+            "belong together have the same number of lines, counting blank lines."
         )
 
 
@@ -125,7 +125,7 @@ def warn_of_changes(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: in
 class Translation:
     """The objective that converts `Translations` to the inputs and labels of an encoder-decoder.
 
-    Teacher forcing: the decoder reads the start token and the target without its last token, not its own predictions.
+    Teacher forcing: the decoder reads the start token and the target without its last token, not what it predicted.
     Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
 
     Args:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_transformers.text.files.decoded_blocks import lines_of
+
 # A full stop, an optional closing quote, then whitespace and no lower-case letter; not after a title or an initial.
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))"
@@ -27,20 +29,19 @@ def split_sentences(paragraph: str) -> list[str]:
     return [sentence for sentence in _SENTENCE_END.split(paragraph.strip()) if sentence]
 
 
-def read_documents(path: str | Path) -> Iterator[list[str]]:
-    """Read a text file with one paragraph per line; yield one list of sentences per document.
+def read_documents(path: str | Path, encoding: str = "utf-8", errors: str = "strict") -> Iterator[list[str]]:
+    """Read a text file, which may be compressed, with one paragraph per line; yield one list of sentences per document.
 
     A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`. Titles are left
     out.
     """
     document: list[str] = []
-    with open(path, encoding="utf-8-sig") as lines:
-        for line in map(str.strip, lines):
-            if line and not (line.startswith("= ") and line.endswith(" =")):
-                document += split_sentences(line)
-            elif document:
-                yield document
-                document = []
+    for line in map(str.strip, lines_of(Path(path), encoding, errors, ends="")):
+        if line and not (line.startswith("= ") and line.endswith(" =")):
+            document += split_sentences(line)
+        elif document:
+            yield document
+            document = []
     if document:
         yield document
 

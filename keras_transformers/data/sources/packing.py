@@ -111,7 +111,7 @@ class Packed:
         yield 0, self.draw(batching.rng(epoch, DRAW).permutation(count) if batching.shuffle else np.arange(count))
 
     def draw(self, order: np.ndarray) -> Rows:
-        """Pack the texts, placing those of equal lengths in this order."""
+        """Pack the texts, placing texts of equal lengths in this order."""
         longest_first = order[np.argsort(-self.pieces.lengths[order], kind="stable")]
         pieces = self.pieces[longest_first[np.argsort(self.row_of, kind="stable")]]
         counts = np.bincount(self.row_of)  # (rows,), texts of each row

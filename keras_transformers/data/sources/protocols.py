@@ -72,7 +72,7 @@ class Objective(Protocol):
 
     One more attribute is optional: `is_row_wise` is True if what is made of a row depends on nothing but the row, the
     width and the row's random numbers: those that `rng.random` and `rng.integers` draw for all rows together, in arrays
-    whose first axis is the rows. Of several workers, each then makes its own rows of a batch alone.
+    whose first axis is the rows. Of several workers, each then makes only its part of a batch.
     """
 
     def check(self, rows: Any) -> None:

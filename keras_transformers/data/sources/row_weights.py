@@ -34,7 +34,7 @@ class WeightedRows(InMemory):
 
     def __post_init__(self):
         if len(self.weights) != self.num_rows:
-            raise ValueError(f"Received {len(self.weights)} weights for {self.num_rows} texts: expected one a text.")
+            raise ValueError(f"Received {len(self.weights)} weights for {self.num_rows} texts: expected one per text.")
 
     @property
     def num_rows(self) -> int:

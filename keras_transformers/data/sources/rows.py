@@ -122,7 +122,7 @@ class Rows(InMemory):
         ids = Ragged.of(token_ids)
         labels = None if labels is None else np.asarray(labels)
         if labels is not None and len(labels) != len(token_ids):
-            raise ValueError(f"Received {len(labels)} labels for {len(token_ids)} texts: expected one label a text.")
+            raise ValueError(f"Received {len(labels)} labels for {len(token_ids)} texts: expected one label per text.")
         return cls(ids, _segments(segment_ids, ids), labels)
 
     @property

@@ -1,19 +1,17 @@
-"""Tables of texts and labels from CSV, TSV and JSON-lines files."""
+"""Tables of texts and labels from the files of `FORMATS`: CSV, TSV, JSON and Parquet."""
 
 from __future__ import annotations
 
-import csv
-import json
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
+from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors, decoded_blocks
+from keras_transformers.text.files.records import FORMATS, is_table, place, read_records
 from keras_transformers.utils.untrusted import check_file
 
-FORMATS = (".csv", ".tsv", ".jsonl")
-ANY_LENGTH, LIMIT_LOCK = 2**31 - 1, threading.Lock()
+REMEDY = "Name the columns: text= and label=."
 
 
 class Table(NamedTuple):
@@ -29,24 +27,30 @@ def read_table(
     text: str | int = "text",
     text_pair: str | int | None = None,
     label: str | int | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
 ) -> Table:
     """Read texts, and optionally pairs and labels, from the columns of a file.
 
-    CSV may have quotes (`"a, b"`), TSV has none, JSON lines has one object per line. Files are UTF-8, with or without a
-    byte order mark; blank lines are skipped.
+    CSV may have quotes (`"a, b"`) and semicolons for commas; TSV has quotes only if it doubles them, or has them around
+    every field; JSON lines has one object per line, `.json` an array of objects. A byte order mark is left out, blank
+    lines are skipped. Files may be compressed: `.csv.gz`, `.bz2`, `.xz`, `.zst`, `.zip`.
 
     Args:
-        path: A file named `.csv`, `.tsv` or `.jsonl`.
-        text: The column of the texts: its name in the header, or its number from 0 in a file without header.
+        path: A file named `.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.json` or `.parquet`.
+        text: The column of the texts: its name in the header (`a.b` for `b` of the JSON object `a`), or its number from
+            0 in a file without header.
         text_pair: The column of the second texts, or `None`.
         label: The column of the labels, or `None`.
+        encoding: Encoding of all files but Parquet.
+        errors: `"strict"`, or `"replace"` to put U+FFFD in place of bytes that are no text.
 
     Returns:
         `Table(texts, pairs, labels)`.
 
     Raises:
         ValueError: No such file, another format, a missing or repeated column, a row with more or fewer fields than the
-            first, a broken quote, bytes that are not UTF-8, or no rows. The message has the line.
+            first, a broken quote, bytes of another encoding, or no rows. The message has the line.
 
     Example:
 
@@ -58,20 +62,22 @@ def read_table(
     """
     path = Path(path)
     columns = [column for column in (text, text_pair, label) if column is not None]
-    rows = list(read_rows(path, columns))
+    rows = list(read_rows(path, columns, encoding, errors))
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
     for column in (text, text_pair):
         if column is not None:
-            check_strings(path, column, values[column])
+            check_strings(path, column, values[column], encoding=encoding, errors=errors)
     pairs, labels = (None if column is None else values[column] for column in (text_pair, label))
     return Table(values[text], pairs, labels)
 
 
-def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
+def check_columns(
+    path: str | Path, columns: Sequence[str | int], encoding: str = "utf-8", errors: str = "strict"
+) -> None:
     """Raise a `ValueError` if a table cannot be read up to its first row; call it before long work.
 
     Args:
-        path: as for `read_table`.
+        path, encoding, errors: as for `read_table`.
         columns: The columns to be read.
 
     Raises:
@@ -87,14 +93,16 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
     ...
     ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'. Name the columns: ...
     """
-    next(read_rows(path, columns))
+    next(read_rows(path, columns, encoding, errors))
 
 
-def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
+def read_rows(
+    path: str | Path, columns: Sequence[str | int], encoding: str = "utf-8", errors: str = "strict"
+) -> Iterator[list[Any]]:
     """Yield the rows of a file, read on demand, for files larger than memory.
 
     Args:
-        path: as for `read_table`.
+        path, encoding, errors: as for `read_table`.
         columns: Names or numbers, at least one.
 
     Yields:
@@ -104,19 +112,19 @@ def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[A
         ValueError: as for `read_table`, once the row is reached.
     """
     is_empty = True
-    for _, values in _records(Path(path), columns):
+    for _, values in _records(Path(path), columns, encoding, errors):
         is_empty = False
         yield values
     if is_empty:
         raise ValueError(f"{path}: no rows; expected at least one.")
 
 
-def place_of(path: str | Path, column: str | int, number: int) -> str:
+def place_of(path: str | Path, column: str | int, number: int, encoding: str = "utf-8", errors: str = "replace") -> str:
     """Format the place of a row for an error message, with its last line in the file.
 
     Args:
-        path: as for `read_table`.
-        column: Any of its columns.
+        path, encoding, errors: as for `read_table`.
+        column: Name or number of any of the columns.
         number: Number of the row, from 1.
 
     Example:
@@ -127,139 +135,48 @@ def place_of(path: str | Path, column: str | int, number: int) -> str:
     >>> place_of(path, "text", 1).replace(str(path), "reviews.csv")
     'reviews.csv, row 1 (line 3)'
     """
-    line, _ = next(islice(_records(Path(path), [column]), number - 1, None))
-    return f"{path}, row {number} (line {line})"
+    row = f"{path}, row {number}"
+    try:
+        line, _ = next(islice(_records(Path(path), [column], encoding, errors), number - 1, None))
+    except ValueError:  # it is in another encoding than those who ask know: the number of the row is enough
+        return row
+    unit = place(Path(path), line).removeprefix(f"{path}, ")
+    return row if unit == f"row {number}" else f"{row} ({unit})"
 
 
-def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the line that each record ends on, and its values."""
+def _records(path: Path, columns: Sequence[str | int], encoding: str, errors: str) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the line that each record ends on (its number, in Parquet and arrays), and its values."""
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
-    records = _json_records if path.suffix.lower() == ".jsonl" else _separated_records
-    with _lines(path) as lines:
-        try:
-            yield from records(path, lines, columns)
-        except UnicodeDecodeError:
-            read_utf8(path)  # its error names the line
-            raise
+    check_file(path)
+    if not is_table(path):
+        raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
+    yield from read_records(path, columns, check_encoding(encoding), check_errors(errors), REMEDY)
 
 
-def check_strings(path: Path, column: str | int, values: Iterable[Any], first: int = 1):
+def check_strings(
+    path: Path,
+    column: str | int,
+    values: Iterable[Any],
+    first: int = 1,
+    encoding: str = "utf-8",
+    errors: str = "replace",
+):
     """Raise a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
     for number, value in enumerate(values, first):
         if not isinstance(value, str):
-            raise ValueError(f"{place_of(path, column, number)}: {column!r} is {value!r}; expected a string.")
+            place = place_of(path, column, number, encoding, errors)
+            raise ValueError(f"{place}: {column!r} is {value!r}; expected a string.")
 
 
-def _lines(path: Path) -> TextIO:
-    """Open a file to read its lines; JSON lines end with a line feed only."""
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
+def read_whole(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Return the text of a small file, which may be compressed, without its byte order mark.
+
+    Args:
+        path, encoding, errors: as for `read_table`.
+
+    Raises:
+        ValueError: There are bytes of another encoding; the message has the line and the byte.
+    """
     check_file(path)
-    return path.open(encoding="utf-8-sig", newline="\n" if path.suffix.lower() == ".jsonl" else "")
-
-
-def read_utf8(path: Path) -> str:
-    """Read the text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
-    check_file(path)
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path}, line {line}: byte {data[error.start]:#04x} is not UTF-8; save it as UTF-8."
-        ) from None
-
-
-def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[tuple[int, list[str]]]:
-    options = {"strict": True} if path.suffix.lower() == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    reader = csv.reader(lines, **options)
-    wanted, width, last = None, 0, 0  # the line that the row before ended on
-    try:
-        for row in _of_any_length(reader):
-            last = reader.line_num
-            if not row:
-                continue
-            if wanted is None:
-                wanted, width = _places(path, row, columns), len(row)
-                if isinstance(columns[0], str):
-                    continue
-            if len(row) != width:
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields; expected {width} as in the first row."
-                    + _hint(row)
-                )
-            yield reader.line_num, [row[place] for place in wanted]
-    except csv.Error as error:
-        begin, end = last + 1, reader.line_num
-        if str(error) == "unexpected end of data":
-            raise ValueError(
-                f'{path}, line {begin}: a quote (") opens here and is never closed. Close it, or double it in the text.'
-            ) from None
-        lines_of_row = f"line {begin}" if begin == end else f"line {end}, in the row that begins in line {begin}"
-        raise ValueError(f"{path}, {lines_of_row}: {error}.") from None
-
-
-def _hint(row: Sequence[str]) -> str:
-    """Return a hint for the error of a row of another width, or of a header without a column."""
-    if any(field[:1] == " " and field.lstrip(" ")[:1] == '"' for field in row):
-        return ' No space may stand between a comma and a quote (").'
-    if len(row) == 1 and ";" in row[0]:
-        return " The file is separated by semicolons: save it with commas."
-    if len(row) == 1 and "\t" in row[0]:
-        return " The file is separated by tabs: name it .tsv."
-    return ""
-
-
-def _of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lift the limit of `csv`, 131,072 characters per field, which all threads share: for one row at a time."""
-    while True:
-        with LIMIT_LOCK:
-            limit = csv.field_size_limit(ANY_LENGTH)
-            try:
-                row = next(reader, None)
-            finally:
-                csv.field_size_limit(limit)
-        if row is None:
-            return
-        yield row
-
-
-def _places(path: Path, row: list[str], columns: Sequence) -> list[int]:
-    known = row if isinstance(columns[0], str) else range(len(row))
-    for column in columns:
-        if column not in known:
-            raise ValueError(
-                f"{path}, line 1: no column {column!r}; the file has {', '.join(map(repr, known))}."
-                + (_hint(row) or " Name the columns: --text and --label, or text= and label=.")
-            )
-        if (count := list(known).count(column)) > 1:
-            raise ValueError(f"{path}, line 1: {count} columns are named {column!r}; rename all but one.")
-    return [known.index(column) for column in columns]
-
-
-def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[tuple[int, list]]:
-    names: list[str] = []
-
-    def with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names[:] = [name for name, _ in pairs]  # the outermost object comes last
-        return dict(pairs)
-
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line, object_pairs_hook=with_names)
-        except (ValueError, RecursionError) as error:  # such as a number of 5,000 digits, which is valid JSON
-            raise ValueError(f"{path}, line {number}: not JSON that Python reads ({error}).") from None
-        if not isinstance(record, dict):
-            raise ValueError(f'{path}, line {number}: expected a JSON object, such as {{"text": ...}}.')
-        if twice := [column for column in columns if names.count(column) > 1]:
-            raise ValueError(f"{path}, line {number}: the object has {twice[0]!r} more than once.")
-        missing = [column for column in columns if column not in record]
-        if missing:
-            raise ValueError(
-                f"{path}, line {number}: no {missing[0]!r}; the object has {', '.join(map(repr, record))}."
-            )
-        yield number, [record[column] for column in columns]
+    return "".join(decoded_blocks(path, check_encoding(encoding), check_errors(errors)))

@@ -62,7 +62,9 @@ class TokenBlocks:
         segment: int | None = None,
     ):
         if next_tokens and len(end_ids):
-            raise ValueError(f"Received next_tokens=True and end_ids={end_ids}: leave them out; the text has its own.")
+            raise ValueError(
+                f"Received next_tokens=True and end_ids={end_ids}: leave them out; the text has end tokens."
+            )
         self._file, self.max_length, self.next_tokens, self.segment = token_file, max_length, next_tokens, segment
         self.begin_ids, self.end_ids = (np.array(ids, np.int32) for ids in (begin_ids, end_ids))
         self.digest = token_file.digest  # of the tokens, for the identity of a run

@@ -1,4 +1,4 @@
-"""The files that paths, folders and patterns stand for."""
+"""The files named by paths, folders and patterns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
 
 def find_text_files(paths: Paths, without: Sequence[str | os.PathLike] = ()) -> tuple[Path, ...]:
-    """Return the files that paths stand for, sorted, each once.
+    """Return the files that paths, folders and patterns name, sorted, each once.
 
     Args:
         paths: One or several of: a file; a folder, for every file below it whose path has no hidden part; a pattern

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from keras_transformers.text.files.decoded_blocks import check_encoding, decoded_blocks
+from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors, decoded_blocks, lines_of
 from keras_transformers.text.files.found_files import Paths, find_text_files
-from keras_transformers.text.files.records import json_texts, open_parquet, parquet_texts
+from keras_transformers.text.files.packed import is_packed, kind_of
+from keras_transformers.text.files.records import (
+    PARQUET,
+    checked_text,
+    column_of,
+    is_table,
+    place,
+    read_records,
+)
+from keras_transformers.text.files.zipped import parts_of
+from keras_transformers.text.text_checks import SURROGATE
 from keras_transformers.utils.number_checks import is_size
 
 PIECE = 16384  # characters of a piece when iterating
-JSON_LINES, PARQUET = (".jsonl", ".ndjson"), ".parquet"
-PACKED = (".gz", PARQUET)  # endings of files that may be smaller than their text
+FIELD = "text"
+REMEDY = "Say field=, or name a file .txt to read it as plain text."
 
 
 class Section(NamedTuple):
-    """A part of a document: `text`, its `file`, the `line` (row, in Parquet) that it begins in, and whether it is the
-    document's last one.
+    """A part of a document: `text`, its `file`, the `line` that it begins in (of a table: that its row ends on; its
+    number, in Parquet and `.json`), and whether it is the document's last one.
     """
 
     text: str
@@ -32,27 +43,31 @@ class Section(NamedTuple):
 class TextFiles:
     """The text of files, read piece by piece, in flat memory, as often as one likes.
 
-    The ending decides how a file is read: `.jsonl` and `.ndjson` have one JSON object a line, `.parquet` has columns,
-    anything else is plain text; a `.gz` after the ending is decompressed. A plain text file is one document, a record
-    of the others is one.
+    The ending decides how a file is read: `.jsonl` and `.ndjson` have one JSON object a line, `.json` an array of them;
+    `.csv`, `.tsv` and `.parquet` have columns; anything else is plain text. A file with `.gz`, `.bz2`, `.xz`, `.zst` or
+    `.zip` after the ending is decompressed. A plain text file is one document, or each of its lines is
+    (`lines`); a record of the others is one. A `.zip` of several files is read like a folder of them.
 
     Args:
         paths: One or several of: a file, a folder (every file below it that is not hidden), a pattern such as
             `texts/**/*.txt`.
-        field: The key (JSON lines) or column (Parquet) of the text.
-        encoding: Of plain text and JSON lines. A byte order mark of UTF-8 is left out.
+        field: The key or column of the text; `a.b` is `b` of the object `a`. Of a `.csv` or `.tsv` without a header,
+            the number of the column, from 0.
+        encoding: Encoding of all files but Parquet. A byte order mark is left out.
+        errors: `"strict"`, or `"replace"` to put U+FFFD in place of bytes that are no text.
+        lines: Whether each line of a plain text file is a document, without its line end; blank ones are none.
         without: Folders that are left out where a folder or a pattern is searched, such as one that is written.
 
     Attributes:
         files: tuple of `pathlib.Path`, sorted, each once.
         size: int, bytes of these files as they are stored.
         text_size: int, about the size of their text, of compressed ones too.
-        field, encoding: As given.
+        field, encoding, errors, lines: Arguments as given.
 
     Raises:
         ValueError: No such file, nothing in a folder or that matches a pattern, an unknown encoding, only empty files,
-            no such column; and, when that place is read: bytes that are no text in this encoding, a damaged file, a
-            record without text. The message has the file and the line.
+            no such column, or a `field` and no file that has fields; and, when that place is read: bytes that cannot
+            be decoded, a damaged file, a record without text. The message has the file and the line.
 
     Example:
 
@@ -65,26 +80,46 @@ class TextFiles:
     """
 
     def __init__(
-        self, paths: Paths, *, field: str = "text", encoding: str = "utf-8", without: Sequence[str | os.PathLike] = ()
+        self,
+        paths: Paths,
+        *,
+        field: str = FIELD,
+        encoding: str = "utf-8",
+        errors: str = "strict",
+        lines: bool = False,
+        without: Sequence[str | os.PathLike] = (),
     ):
         if not isinstance(field, str) or not field:
             raise ValueError(f"Received field={field!r}: expected the name of a key or a column, such as 'text'.")
-        self.encoding = check_encoding(encoding)
-        self.files, self.field = find_text_files(paths, without), field
+        self.encoding, self.errors = check_encoding(encoding), check_errors(errors)
+        self.files, self.field, self.lines = find_text_files(paths, without), field, lines
         self.size = sum(path.stat().st_size for path in self.files)
         if not self.size:
             raise ValueError(f"{_named(self.files)} without a byte: expected some text. Give other files.")
-        for path in self.files:
-            self._check(path)
+        parts = [*_parts(self.files)]
+        for part in parts:
+            self._check(part)
+        if field != FIELD and not any(map(is_table, parts)):
+            raise ValueError(
+                f"Received field={field!r}, and {_named(self.files)} plain text, without fields: leave it "
+                "out, or name a table by its format: .csv, .tsv, .jsonl, .json or .parquet."
+            )
+
+    @property
+    def reading(self) -> tuple[str, str, str, bool]:
+        """Return how the files are read: with them, it determines the text."""
+        return self.field, self.encoding, self.errors, self.lines
 
     @cached_property
     def text_size(self) -> int:
         """About the size of the text: the bytes of plain files, and the characters in those that are compressed, which
         are read for it, once.
         """
-        packed = [path for path in self.files if is_packed(path)]
+        packed = [path for path in self.files if is_compressed(path)]
         stored = self.size - sum(path.stat().st_size for path in packed)
-        return stored + sum(len(text) for path in packed for _, blocks in self._documents(path) for text in blocks)
+        return stored + sum(
+            len(text) for part in _parts(packed) for _, blocks in self._documents(part) for text in blocks
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text in pieces, line ends kept, documents apart, cut at blank lines or line ends if possible."""
@@ -110,56 +145,58 @@ class TextFiles:
         if not is_size(size):
             raise ValueError(f"Received size={size!r}: expected a whole number of characters, at least 1.")
         is_empty = True
-        for path in self.files:
+        for path in _parts(self.files):
+            is_record = is_table(path)
             for line, blocks in self._documents(path):
-                for section in _cut(blocks, path, line, size):
+                for section in _cut(blocks, path, line, size, not is_record):
                     is_empty = False
                     yield section
         if is_empty:
-            raise ValueError(f"{_named(self.files)} without text: expected some. Give other files.")
+            raise ValueError(f"{_named(self.files)} without any text. Give other files.")
 
     def _documents(self, path: Path) -> Iterator[tuple[int, Iterator[str]]]:
         """Yield the line and the text, in blocks, of each document."""
-        kind = _kind(path)
-        if kind == PARQUET:
-            yield from ((row, iter([text])) for row, text in parquet_texts(path, self.field))
-        elif kind in JSON_LINES:
-            yield from ((line, iter([text])) for line, text in json_texts(path, self.encoding, self.field))
+        if is_table(path):
+            column = column_of(path, self.field)
+            for number, (value,) in read_records(path, [column], self.encoding, self.errors, REMEDY):
+                if not isinstance(value, str) or (not value.isascii() and SURROGATE.search(value)):
+                    checked_text(place(path, number), self.field, value)
+                yield number, iter([value])
+        elif self.lines:
+            for number, line in enumerate(lines_of(path, self.encoding, self.errors), 1):
+                if text := line.rstrip("\r\n"):
+                    yield number, iter([text])
         else:
-            yield 1, decoded_blocks(path, self.encoding)
+            yield 1, decoded_blocks(path, self.encoding, self.errors)
 
     def _check(self, path: Path) -> None:
-        """Refuse, before any work, what the begin of a file shows."""
-        if _kind(path) != PARQUET:
-            next((next(blocks, None) for _, blocks in self._documents(path)), None)
-        elif path.suffix.lower() == ".gz":
-            raise ValueError(f"{path}: Parquet is compressed in itself. Unpack the .gz first: gunzip {path.name}.")
-        else:
-            open_parquet(path, self.field).close()
+        """Refuse, before any work, what the ending or the begin of a file shows."""
+        if kind_of(path) == ".tmx":
+            raise ValueError(f"{path} is a translation memory, texts in two languages: give it as --pairs.")
+        next((list(islice(blocks, 2)) for _, blocks in self._documents(path)), None)  # a fault follows what is good
 
 
-def is_packed(path: Path) -> bool:
+def is_compressed(path: Path) -> bool:
     """Return whether a file may be smaller than its text.
 
-    >>> is_packed(Path("a.txt.GZ")), is_packed(Path("a.jsonl"))
+    >>> is_compressed(Path("a.txt.GZ")), is_compressed(Path("a.jsonl"))
     (True, False)
     """
-    return path.suffix.lower() in PACKED
+    return is_packed(path) or path.suffix.lower() == PARQUET
 
 
-def _kind(path: Path) -> str:
-    """Return the ending of a file before `.gz`."""
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return name.suffix.lower()
+def _parts(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files; in place of a .zip of several files, the files in it."""
+    return (part for path in files for part in parts_of(path))
 
 
 def _named(files: tuple[Path, ...]) -> str:
     return f"{files[0]} is" if len(files) == 1 else f"All {len(files)} files, such as {files[0]}, are"
 
 
-def _cut(blocks: Iterator[str], path: Path, line: int, size: int) -> Iterator[Section]:
-    """Yield the sections of one document."""
-    text, begin, numbered = "", 0, _kind(path) not in (*JSON_LINES, PARQUET)
+def _cut(blocks: Iterator[str], path: Path, line: int, size: int, numbered: bool) -> Iterator[Section]:
+    """Yield the sections of one document; `numbered`: whether a line end of its text is one of the file."""
+    text, begin = "", 0
     for block in blocks:
         text, begin = text[begin:] + block, 0
         while len(text) - begin > size:  # the last section is yielded below, as the document's last one

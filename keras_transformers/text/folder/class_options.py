@@ -10,6 +10,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
+from keras_transformers.families import FAMILIES
 from keras_transformers.text.components import A, B, Piece, component, make_template, parts, tokens_around
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
@@ -29,6 +30,8 @@ ALBERT, CAMEMBERT, DEBERTA = "AlbertTokenizer", "CamembertTokenizer", "DebertaV2
 MPNET, XLM_ROBERTA = "MPNetTokenizer", "XLMRobertaTokenizer"
 MBART = ("MBartTokenizer", "MBart50Tokenizer")
 GENERIC = ("PreTrainedTokenizer", "TokenizersBackend")  # without "Fast"
+# Classes whose tokens have types, or segments, where no `model_input_names` says it; of version 5 of `transformers`.
+TYPED = {*BERT, DEBERTA, "DebertaTokenizer", "FNetTokenizer"} - {"DistilBertTokenizer", "DPRReaderTokenizer"}
 # Classes with `add_bos_token` and `add_eos_token`, and the tokens that they have by default.
 BEGINNING = {GPT2: (END, END), GPT1: (None, None), LLAMA: ("<s>", "</s>"), **dict.fromkeys(GENERIC, (None, None))}
 # Classes that split texts with their own code, which no tokenizer.json describes.
@@ -42,19 +45,11 @@ OF_CODE = tuple(
 )  # fmt: skip
 # The class of a folder that does not name one, by the model's type.
 OF_MODELS = {
-    **dict.fromkeys(("bert", "convbert", "distilbert", "electra", "mobilebert", "nomic_bert"), BERT[0]),
-    **dict.fromkeys(("longformer", "roberta"), ROBERTA[1]),
-    **dict.fromkeys(("mt5", "t5"), T5),
-    **dict.fromkeys(("gte", "xlm-roberta"), XLM_ROBERTA),
-    "albert": ALBERT,
-    "bart": BART,
-    "camembert": CAMEMBERT,
-    "deberta-v2": DEBERTA,
-    "gpt2": GPT2,
+    **{names.model_type: names.tokenizer_class for names in FAMILIES.values() if names.tokenizer_class},
+    **dict.fromkeys(("convbert", "mobilebert"), BERT[0]),
+    "longformer": ROBERTA[1],
+    "mt5": T5,
     "led": ROBERTA[2],
-    "mbart": MBART[0],
-    "mpnet": MPNET,
-    "openai-gpt": GPT1,
     # Not built from their files: other classes would read them, and give other ids.
     **{
         kind: f"{name}Tokenizer"

@@ -20,7 +20,7 @@ def check_expansion(library: tokenizers.Tokenizer, path: str | Path) -> None:
 
     Args:
         library: The tokenizer.
-        path: Where it comes from, for the error message.
+        path: Origin of the settings, for the error message.
 
     Raises:
         ValueError: The steps, each applied to the output of the one before, can make a text too long for memory.

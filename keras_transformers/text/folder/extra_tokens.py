@@ -101,7 +101,9 @@ class _Files:
         if isinstance(extra, list):
             known = [*_listed(values.get("extra_special_tokens"))]
             extra = known + [token for token in extra if _content(token) not in {*map(_content, known)}]
-        return found | ({} if extra is None else {"extra_special_tokens": extra})
+        if extra is not None:
+            found["extra_special_tokens"] = extra
+        return found
 
     def decoded(self) -> dict[int, tokenizers.AddedToken]:
         """Return the tokens of `added_tokens_decoder`."""
@@ -121,7 +123,7 @@ class _Files:
         return tokens | library.get_added_tokens_decoder()
 
     def named(self, others: bool = True) -> Iterator[tokenizers.AddedToken]:
-        """Yield the special tokens that have a role; with `others`, those of roles that only this model has."""
+        """Yield the special tokens that have a role; with `others`, also tokens of this model's other roles."""
         more = [key for key in self.values if key.endswith("_token") and key not in NAMED] if others else []
         for key in (*NAMED, *more):
             value = self.values.get(key)
@@ -157,7 +159,7 @@ class _Files:
     def _token(self, value: Any) -> tokenizers.AddedToken:
         text = value.get("content") if isinstance(value, dict) else value
         if isinstance(text, str) and SURROGATE.search(text):
-            raise ValueError(f"{self.source}: the token {shown(text)} is no text: it has a half of a surrogate pair.")
+            raise ValueError(f"{self.source}: the token {shown(text)} is not valid text: it has a lone surrogate.")
         if isinstance(value, str):
             return tokenizers.AddedToken(value, special=True)
         if not isinstance(value, dict) or not isinstance(value.get("content"), str):

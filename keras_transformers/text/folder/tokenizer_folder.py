@@ -10,9 +10,21 @@ from typing import Any
 import tokenizers
 
 from keras_transformers.text.folder import vocabulary_files
-from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
+from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, TYPED, follow
 from keras_transformers.text.folder.expansion_limit import check_expansion
-from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
+from keras_transformers.text.folder.extra_tokens import ADDED, SPECIAL_MAP, add_tokens_of
+from keras_transformers.text.folder.kept_files import (
+    INPUTS,
+    TASK,
+    WITH_TYPES,
+    check_encoding,
+    gives_types,
+    options_in,
+    types_option,
+    untyped,
+    usual_roles,
+    with_options,
+)
 from keras_transformers.text.folder.vocabulary_files import (
     DEBERTA_FILE,
     FAIRSEQ_FILE,
@@ -24,7 +36,6 @@ from keras_transformers.text.folder.vocabulary_files import (
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.sentencepiece import marian_tokenizers
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
-from keras_transformers.text.vocabulary import ROLES
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
 
@@ -86,7 +97,7 @@ def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
     """Read tokenizer.json; else the vocabulary files, with the options of tokenizer_config.json.
 
     Args:
-        folder: With these files.
+        folder: Folder with these files.
         config: The values of its config.json; read from there when None.
     """
     folder = Path(folder)
@@ -95,7 +106,8 @@ def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
     options = _options(folder)
-    name, of_model = _class_names(folder, options, config)
+    model = _model_values(folder, config)
+    name, of_model = _class_names(folder, options, model)
     if has_json := (folder / "tokenizer.json").is_file():
         library = read_json(folder / "tokenizer.json")
     else:
@@ -107,15 +119,18 @@ def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
         library = vocabulary_files.without_renamed(library, of_model, all_options, named)
 
     kept = _kept(folder)
+    is_untyped = not has_json or (of_model not in (None, *TYPED) and untyped(library) is not None)
     if not options.get(CLASS) and (
-        name or not has_json
+        name or is_untyped
     ):  # the class is from config.json, which is not kept, or the files
-        kept[CONFIG] = json.dumps({**options, CLASS: name or of_model}).encode()
+        kept = with_options(kept, {**options, CLASS: name or of_model})
+    if TASK in model and not gives_types(kept) and options.get(INPUTS) is None and untyped(library):
+        kept = with_options(kept, {**options_in(kept), INPUTS: WITH_TYPES})  # saved here, before `write` said it
     return library, kept
 
 
 def read_pair(folder: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Read, Read]:
-    """Return the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both.
+    """Return the tokenizers of source and target, from the files of Marian or of `write_pair`; else one for both.
 
     Args:
         folder, config: As for `read`.
@@ -147,22 +162,27 @@ def _options(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     options = read_object(path) if path.is_file() else {}
     check_types(options, OPTIONS, path)
+    check_encoding(options, path)
     return options
 
 
-def _class_names(
-    folder: Path, options: dict[str, Any], config: Mapping[str, Any] | None
-) -> tuple[str | None, str | None]:
-    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
+def _model_values(folder: Path, config: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the values of config.json: the given values, or the content of the file."""
     path = folder / "config.json"
     model = config if config is not None else read_object(path) if path.is_file() else {}
     check_types(model, {CLASS: str, "model_type": str}, path)
+    return model
+
+
+def _class_names(folder: Path, options: dict[str, Any], model: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
     name = (options.get(CLASS) or model.get(CLASS) or "").removesuffix("Fast") or None
     if name in OF_CODE:
-        source = path.with_name(CONFIG) if options.get(CLASS) else path
+        source = folder / (CONFIG if options.get(CLASS) else "config.json")
         raise ValueError(
-            f"{source} names the class {name}, which splits texts by its own code, so that no file gives its ids. "
-            "Expected a pipeline that a tokenizer.json describes: write one, with the class PreTrainedTokenizerFast."
+            f"{source} names the class {name}, which splits texts by code in Python, so that no file determines its "
+            "ids. Expected a pipeline that a tokenizer.json describes: write one, with the class "
+            "PreTrainedTokenizerFast."
         )
     return name, OF_MODELS.get(model.get("model_type", ""))
 
@@ -173,41 +193,6 @@ def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:
 
 def _found(folder: Path, patterns: Sequence[str]) -> list[Path]:
     return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
-
-
-def _options_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return the values of a tokenizer_config.json among kept files, without a class whose code is not kept."""
-    options = json.loads(kept[CONFIG]) if CONFIG in kept else {}
-    left_out = ("auto_map", CLASS) if "auto_map" in options else ()
-    return {key: value for key, value in options.items() if key not in left_out}
-
-
-def roles_in(kept: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the special tokens by role, such as `eos_token`, that kept files name."""
-    options = _options_in(kept)
-    if SPECIAL_MAP in kept and options.get("added_tokens_decoder") is None:
-        options |= json.loads(kept[SPECIAL_MAP])
-    return {role: token for role in NAMED if (token := content(options.get(role))) is not None}
-
-
-def named_roles(library: tokenizers.Tokenizer, kept: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the special tokens by role that `write` names: those of kept files, or the usual ones where none are."""
-    return roles_in(kept) if SPECIAL_MAP in kept or _options_in(kept) else _roles(library)
-
-
-def files_with_role(
-    library: tokenizers.Tokenizer, kept: Mapping[str, bytes], role: str, token: str
-) -> dict[str, bytes]:
-    """Return kept files that name one special token more."""
-    options = named_roles(library, kept) | _options_in(kept) | {role: token}
-    return {**kept, CONFIG: json.dumps(options).encode()}
-
-
-def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the kept files without a class, for a pipeline that was changed, so that its class may not build it."""
-    left_out = (CLASS, "add_bos_token", "add_eos_token")
-    options = {key: value for key, value in _options_in(kept).items() if key not in left_out}
-    return {**kept, CONFIG: json.dumps(options).encode()} if CONFIG in kept else dict(kept)
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
@@ -225,21 +210,25 @@ def read_max_length(folder: str | Path) -> int | float | None:
 
 
 def write(
-    folder: str | Path, library: tokenizers.Tokenizer, kept: Mapping[str, bytes], max_length: int | None = None
+    folder: str | Path,
+    library: tokenizers.Tokenizer,
+    kept: Mapping[str, bytes],
+    max_length: int | None = None,
+    has_segments: bool = False,
 ) -> None:
     """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json, the vocabulary, kept files."""
     pipeline = json.loads(library.to_str())
     kind = pipeline["model"]["type"]
     options: dict[str, Any] | None
-    if T5_FILE in kept and (_options_in(kept).get(CLASS) or T5).removesuffix("Fast") in T5_CLASSES:
-        options = _t5_class(pipeline, _options_in(kept))
+    if T5_FILE in kept and (options_in(kept).get(CLASS) or T5).removesuffix("Fast") in T5_CLASSES:
+        options = _t5_class(pipeline, options_in(kept))
     else:
         options = wordpiece_vocabulary.folder_class(pipeline) or byte_pair_vocabulary.folder_class(pipeline)
     files = {}
     if kind in ("WordPiece", "BPE"):
         texts = (wordpiece_vocabulary if kind == "WordPiece" else byte_pair_vocabulary).vocabulary_files(pipeline)
         files = {name: text.encode("utf-8") for name, text in texts.items()}
-    _write(folder, library, options or {CLASS: GENERIC}, files | dict(kept), max_length)
+    _write(folder, library, options or {CLASS: GENERIC}, files | dict(kept), max_length, has_segments)
 
 
 def write_pair(folder: str | Path, source: Read, target: Read, max_length: int | None = None) -> None:
@@ -247,7 +236,7 @@ def write_pair(folder: str | Path, source: Read, target: Read, max_length: int |
     (library, kept), (target_library, target_kept) = source, target
     kept = target_kept | kept
     is_marian = set(marian_tokenizers.SIDES) <= kept.keys()
-    can_be = _options_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
+    can_be = options_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
     if not is_marian and can_be and marian_tokenizers.can_be(library) and marian_tokenizers.can_be(target_library):
         kept, is_marian = kept | marian_tokenizers.files(library, target_library), True
     if not is_marian:
@@ -261,15 +250,17 @@ def write_pair(folder: str | Path, source: Read, target: Read, max_length: int |
 
 def _write(
     folder: str | Path, library: tokenizers.Tokenizer, options: dict[str, Any], files: Mapping[str, bytes],
-    max_length: int | None,
+    max_length: int | None, has_segments: bool = False,
 ) -> None:  # fmt: skip
     """Write tokenizer.json and other files; tokenizer_config.json keeps its values, and gets the pipeline's options."""
-    kept_options = _options_in(files)
+    kept_options = options_in(files)
     config = {**kept_options, **options}
     if kept_options.get(CLASS):
         config[CLASS] = kept_options[CLASS]
     elif not kept_options and SPECIAL_MAP not in files:
-        config = _roles(library) | config
+        config = usual_roles(library) | config
+    if has_segments and untyped(library):
+        config |= types_option(config, files)
     if max_length is not None:
         config["model_max_length"] = max_length
 
@@ -284,13 +275,6 @@ def _write(
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file_content)
-
-
-def _roles(library: tokenizers.Tokenizer) -> dict[str, str]:
-    """Return the special tokens by role, recognised by their names."""
-    specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
-    roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
-    return {role: token for role, token in roles.items() if token}
 
 
 def _t5_class(pipeline: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

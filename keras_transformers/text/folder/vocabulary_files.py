@@ -22,8 +22,10 @@ from keras_transformers.text.folder.class_options import (
     T5,
     XLM_ROBERTA,
     content,
+    follow,
 )
 from keras_transformers.text.folder.expansion_limit import check_expansion
+from keras_transformers.text.folder.extra_tokens import add_tokens_of
 from keras_transformers.text.sentencepiece import (
     encoder_tokenizers,
     marian_tokenizers,
@@ -32,7 +34,7 @@ from keras_transformers.text.sentencepiece import (
 )
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.text.vocabulary import ROLES
-from keras_transformers.utils.untrusted import shown
+from keras_transformers.utils.untrusted import read_bytes, shown
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
 DEBERTA_FILE, FAIRSEQ_FILE = "spm.model", "sentencepiece.bpe.model"
@@ -89,7 +91,7 @@ def read(
     """
     kind = name or of_model
     if kind in ENCODERS and (folder / ENCODERS[kind][0]).is_file():
-        return _read_encoder(folder, kind, options), kind
+        return read_encoder(folder / ENCODERS[kind][0], kind, options), kind
     if (folder / T5_FILE).is_file():
         return _read_t5(folder, kind, options), T5
     if (folder / "vocab.txt").is_file():
@@ -106,6 +108,24 @@ def read(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
     )
+
+
+def read_alone(path: Path, kind: str, **options: Any) -> tuple[tokenizers.Tokenizer, dict[str, bytes]]:
+    """Build the pipeline of an encoder's class from its SentencePiece model, whatever the name of that file.
+
+    Args:
+        path: Path of the model.
+        kind: Name of the class, one of `ENCODERS`.
+        **options: As in tokenizer_config.json.
+
+    Returns:
+        The pipeline, and the files to keep with it.
+    """
+    values = {CLASS: kind, **options}
+    library = read_encoder(path, kind, values)
+    all_options, _ = add_tokens_of(path.parent, library, values, CONFIG, FIXED_ROLES[kind])
+    follow(library, kind, all_options, path, False)
+    return library, {CONFIG: json.dumps(values).encode(), ENCODERS[kind][0]: read_bytes(path)}
 
 
 def without_renamed(
@@ -139,14 +159,20 @@ def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokeniz
     return sentencepiece_pipeline.build_t5(spm_file.read(folder / T5_FILE), extra_ids)
 
 
-def _read_encoder(folder: Path, kind: str, options: dict[str, Any]) -> tokenizers.Tokenizer:
-    file, build = ENCODERS[kind]
-    model = spm_file.read(folder / file)
+def read_encoder(path: Path, kind: str, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    """Build the pipeline of an encoder's class from its SentencePiece model.
+
+    Args:
+        path: Path of the model.
+        kind: Name of the class, one of `ENCODERS`.
+        options: The values of tokenizer_config.json.
+    """
+    model = spm_file.read(path)
     try:
-        library = build(model, options)
+        library = ENCODERS[kind][1](model, options)
     except ValueError as error:
-        raise ValueError(f"{folder / file}: {error} {PROVIDE}") from error
-    check_expansion(library, folder / file)
+        raise ValueError(f"{path}: {error} {PROVIDE}") from error
+    check_expansion(library, path)
     # As in `transformers`, the model's symbols have no flags, whatever the folder says of them; others, and <unk>, may.
     roles = FIXED_ROLES[kind]
     special = [text for token in roles.values() if (text := content(token))]

@@ -25,10 +25,12 @@ from keras_transformers.text.graph.outputs.post_process import Template
 from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.outputs.windows import lay_out_windows
 from keras_transformers.text.graph.pre_tokenizers import split_words
-from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel
+from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel, reads_bytes
+from keras_transformers.text.graph.pre_tokenizers.class_runs import whitespace
 from keras_transformers.text.graph.pre_tokenizers.delimiters import Punctuation
 from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
 from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
+from keras_transformers.text.graph.pre_tokenizers.scripts import UnicodeScripts
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
 from keras_transformers.text.graph.streams.tracking import tracked
 from keras_transformers.text.graph.trace import traced_once
@@ -55,9 +57,12 @@ PRE_TOKENIZERS: dict[str, Callable] = {
     "ByteLevel": ByteLevel,
     "CharDelimiterSplit": split_words.split_at_character,
     "Digits": split_words.Digits,
+    "FixedLength": split_words.FixedLength,
     "Metaspace": Metaspace,
     "Punctuation": Punctuation,
     "Split": split_words.split_by_pattern,
+    "UnicodeScripts": UnicodeScripts,
+    "Whitespace": whitespace,
     "WhitespaceSplit": split_words.WhitespaceSplit,
 }
 MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiece": WordPiece}
@@ -109,21 +114,21 @@ class TextGraph(tf.Module):
 
         self.normalizers = _components("normalizer", config, NORMALIZERS)
         self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
-        if any(isinstance(splitter, ByteLevel) for splitter in self.splitters[:-1]):
-            raise refuse("pre_tokenizer", "ByteLevel before another", ["ByteLevel last"])
+        for splitter in self.splitters:
+            if isinstance(splitter, ByteLevel):
+                splitter.spells = not reads_bytes(config)
         self.front, self.front_step = self._front()
 
         kind = config["model"]["type"]
         if kind not in MODELS:
             raise refuse("model", kind, MODELS)
-        if kind != "BPE" and any(isinstance(splitter, ByteLevel) for splitter in self.splitters):
-            raise refuse("pre_tokenizer", f"ByteLevel before {kind}", ["ByteLevel before BPE"])
         self.model: Any = MODELS[kind](config, library)
 
         processors = parts(config["post_processor"])
         trims = [part for part in processors if part.get("trim_offsets")]
         self.trim = Trim(trims, config["model"], library) if trims else None
-        self.template = Template(processors, self.trim)
+        keeps_end = (config["truncation"] or {}).get("direction") == "Left"
+        self.template = Template(processors, self.trim, keeps_end)
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
         self.cut_normalized = _added_tokens(library, normalized=True)
@@ -170,15 +175,24 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def encode(
-        self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int, with_offsets: bool = False
+        self,
+        texts: tf.Tensor,
+        pairs: tf.Tensor | None = None,
+        *,
+        max_length: int,
+        with_offsets: bool = False,
+        truncation: str = "longest_first",
     ) -> dict[str, tf.Tensor]:
         """Convert texts, or pairs of texts, to the inputs of a model, special tokens included.
 
         Args:
             texts: (B,) string.
             pairs: (B,) string, the second text of each pair.
-            max_length: Maximum tokens of a row; the longer text of a pair is truncated first.
+            max_length: Maximum tokens of a row. Texts keep their beginning, or their end if the direction of the
+                truncation in tokenizer.json is "Left".
             with_offsets: Whether to return the position of each token in its text, too.
+            truncation: "longest_first" cuts the longer text of a pair; "only_first" the first one, which is an error
+                where the second leaves it no room.
 
         Returns:
             token_ids (B, T) int32, padded on the right to the longest row; segment_ids (B, T) int32;
@@ -201,7 +215,7 @@ class TextGraph(tf.Module):
         """
         tokenize = self._locate_once if with_offsets else self.tokenize
         second = None if pairs is None else tokenize(pairs)
-        return self.template(tokenize(texts), second, max_length, self.pad_id)
+        return self.template(tokenize(texts), second, max_length, self.pad_id, truncation)
 
     @tf.autograph.experimental.do_not_convert
     def encode_windows(
@@ -225,9 +239,10 @@ class TextGraph(tf.Module):
                 it, or to the room that a short context leaves. None for as many as let windows advance.
 
         Returns:
-            The outputs of `encode` with offsets, for W windows: first the windows of the first pair, then those of the
-            next, and so on. row (W,) int32: the pair of each window. truncated (B,) bool: True where a question was
-            cut.
+            The outputs of `encode` with offsets, for W windows: first the windows of the first pair, then the windows
+            of the next, and so on; from the end of a context to its beginning, if texts are cut on the left. row (W,)
+            int32:
+            the pair of each window. truncated (B,) bool: True where a question was cut.
 
         Windows equal the library's, with one exception: it gives contexts the segment 1 in all windows of a pair but
         the first, against the template.

@@ -29,7 +29,7 @@ def rules(charsmap: bytes, longest: int) -> dict[str, str]:
         return {key.decode(): pool[at : pool.index(0, at)].decode() for key, at in _walk(units, longest).items()}
     except (ValueError, IndexError) as error:  # UnicodeDecodeError, too
         raise ValueError(
-            f"The precompiled normaliser has a rule that is no text ({error}). Copy the model again."
+            f"The precompiled normaliser has a rule that is not valid UTF-8 ({error}). Copy the model again."
         ) from None
 
 

@@ -37,7 +37,7 @@ def build_xlm_roberta(model: SentencePieceModel, options: Mapping[str, Any]) -> 
 
 
 def build_camembert(model: SentencePieceModel, options: Mapping[str, Any]) -> tokenizers.Tokenizer:
-    """Build CamemBERT's pipeline: as XLM-R's, but fairseq's tokens do not replace those of the model."""
+    """Build CamemBERT's pipeline: as XLM-R's, but fairseq's tokens do not replace the model's."""
     _check(model, "CamemBERT's sentencepiece.bpe.model", first=FAIRSEQ)
     first = [("<s>NOTUSED", 0.0), (PAD, 0.0), ("</s>NOTUSED", 0.0), (UNKNOWN_TOKEN, 0.0), ("<unk>NOTUSED", UNUSED)]
     return _fairseq_pipeline([*first, *_rows(model)[1:], (MASK, 0.0)], model, options)
@@ -69,8 +69,9 @@ def build_deberta(model: SentencePieceModel, options: Mapping[str, Any]) -> toke
     _check(model, "DeBERTa's spm.model", held=(CLS, SEP))
     library = tokenizers.Tokenizer(models.Unigram(_rows(model), model.unk_id, False))
     spaces = [normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " "), normalizers.NFC(), normalizers.Strip(left=False)]
-    library.normalizer = normalizers.Sequence([normalizers.Lowercase()] * bool(options.get("do_lower_case")) + spaces)
-    marks = [pre_tokenizers.Punctuation("isolated")] * bool(options.get("split_by_punct"))
+    lower = [normalizers.Lowercase()] if options.get("do_lower_case") else []
+    library.normalizer = normalizers.Sequence([*lower, *spaces])
+    marks = [pre_tokenizers.Punctuation("isolated")] if options.get("split_by_punct") else []
     _mark_spaces(library, marks, "first" if options.get("add_prefix_space") is False else "always")
     _put_around(library)
     return library
@@ -109,8 +110,8 @@ def _check(model: SentencePieceModel, name: str, first: Sequence[str] = (), held
     """Refuse a model that does not begin with the pieces `first`, or lacks one of `held`."""
     texts = [piece.text for piece in model.pieces]
     if model.kind != UNIGRAM or texts[: len(first)] != [*first] or not {*texts} >= {*held}:
-        begins = f", that begins with {', '.join(first)}" * bool(first)
-        holds = f", with {', '.join(held)}" * bool(held)
+        begins = f", that begins with {', '.join(first)}" if first else ""
+        holds = f", with {', '.join(held)}" if held else ""
         raise ValueError(f"Expected {name}, a unigram model{begins}{holds}: received another model.")
 
 

@@ -79,9 +79,11 @@ def can_be(library: tokenizers.Tokenizer) -> bool:
 def files(source: tokenizers.Tokenizer, target: tokenizers.Tokenizer) -> dict[str, bytes]:
     """Return Marian's files, name to content, for tokenizers that were not read from such files."""
     sides = [_written(source)] * 2 if target is source else [_written(source), _written(target)]
-    separate = sides[0][1] != sides[1][1]
-    models = {name: model for name, (model, _) in zip(SIDES, sides, strict=True)}
-    return models | {VOCABULARY: sides[0][1]} | ({TARGET_VOCABULARY: sides[1][1]} if separate else {})
+    written = {name: model for name, (model, _) in zip(SIDES, sides, strict=True)}
+    written[VOCABULARY] = sides[0][1]
+    if sides[0][1] != sides[1][1]:
+        written[TARGET_VOCABULARY] = sides[1][1]
+    return written
 
 
 def _written(library: tokenizers.Tokenizer) -> tuple[bytes, bytes]:

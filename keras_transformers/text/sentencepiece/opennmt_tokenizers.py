@@ -1,4 +1,4 @@
-"""The tokenizers of OpenNMT-tf: a vocabulary of one token a line, with or without a SentencePiece model."""
+"""The tokenizers of OpenNMT-tf: a vocabulary of one token per line, with or without a SentencePiece model."""
 
 from __future__ import annotations
 

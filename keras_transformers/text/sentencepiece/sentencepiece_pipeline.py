@@ -68,13 +68,18 @@ def add_pipeline(
     library: tokenizers.Tokenizer, model: SentencePieceModel, rewrite: list[normalizers.Normalizer]
 ) -> None:
     """Set the normaliser (`rewrite`, then spaces as SentencePiece writes them), pre-tokeniser and decoder."""
-    spaces = [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
-    steps = rewrite + spaces * (not model.extra_spaces) + [normalizers.Prepend(SPACE)] * model.dummy_prefix
+    steps = [*rewrite]
+    if not model.extra_spaces:
+        steps += [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
+    if model.dummy_prefix:
+        steps.append(normalizers.Prepend(SPACE))
     library.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", SPACE)])
     if not any(SPACE in piece.text[1:] for piece in model.pieces if piece.kind == NORMAL):
         library.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "never", split=True)
     joined = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
-    library.decoder = decoders.Sequence(joined + [decoders.Strip(" ", 1, 0)] * model.dummy_prefix)
+    if model.dummy_prefix:
+        joined.append(decoders.Strip(" ", 1, 0))
+    library.decoder = decoders.Sequence(joined)
 
 
 def add_symbols(
@@ -141,7 +146,8 @@ def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenize
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
     add_symbols(library, model)
-    text, other = ([BEGIN] * begins + [side] + [END] * ends for side in ("$A", "$B"))
+    before, after = ([BEGIN] if begins else []), ([END] if ends else [])
+    text, other = ([*before, side, *after] for side in ("$A", "$B"))
     pair = [*text, *(f"{part}:1" for part in other)]
     symbols = [(token, ids[token]) for token in (BEGIN, END)]
     library.post_processor = processors.TemplateProcessing(text, pair, symbols)

@@ -117,7 +117,7 @@ _BROKEN = "it is not a whole SentencePiece model, {}. Copy or download it again.
 def _check(model: SentencePieceModel, whole_words_end: bool, bare_spaces: bool) -> None:
     kinds = [piece.kind for piece in model.pieces]
     if model.kind not in (UNIGRAM, BPE):
-        raise ValueError(f"it is of the kind {model.kind} (words or characters). Expected unigram or BPE.")
+        raise ValueError(f"it is a model of the kind {model.kind} (words or characters). Expected unigram or BPE.")
     if kinds.count(UNKNOWN) != 1:
         raise ValueError(_BROKEN.format(f"{kinds.count(UNKNOWN)} of its pieces are the unknown one, not 1"))
     refused = {

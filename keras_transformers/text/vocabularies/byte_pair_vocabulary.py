@@ -24,9 +24,9 @@ Merges = list[tuple[str, str]]
 
 
 def byte_letters() -> dict[str, int]:
-    """Map the letters that stand for bytes in a byte-level vocabulary to the bytes (Radford et al., 2019).
+    """Map the letters that represent bytes in a byte-level vocabulary to the bytes (Radford et al., 2019).
 
-    A byte that is printable in Latin-1 stands for itself; the others get the letters from U+0100.
+    A byte that is printable in Latin-1 represents itself; the others get the letters from U+0100.
     """
     printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = sorted(set(range(256)).difference(printing))
@@ -75,7 +75,7 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     vocabulary = read_json(path, "a vocab.json", MOST_BYTES)
     is_map = isinstance(vocabulary, dict) and all(type(i) is int and 0 <= i < 2**31 for i in vocabulary.values())
     if not is_map or not vocabulary or len(set(vocabulary.values())) < len(vocabulary):
-        raise ValueError(f"{path} does not give each token an id of its own. Expected a vocab.json: token to id.")
+        raise ValueError(f"{path} does not give each token a separate id. Expected a vocab.json: token to id.")
     return vocabulary
 
 

@@ -50,6 +50,5 @@ def train(
         special_tokens = (byte_pair_vocabulary.END,) if special_tokens is None else special_tokens
         return byte_pair_vocabulary.train(texts, size, special_tokens)
     if special_tokens is not None:
-        raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
-    lowercase = lowercase is not False
-    return wordpiece_vocabulary.build(wordpiece_vocabulary.train_vocabulary(texts, size, lowercase), lowercase)
+        raise ValueError(f'model="wordpiece" has fixed special tokens: received {special_tokens}. Leave them out.')
+    return wordpiece_vocabulary.train(texts, size, lowercase is not False)

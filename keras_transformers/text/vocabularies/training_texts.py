@@ -107,5 +107,6 @@ def _remedy(text: Any) -> str:
         return ' Decode it: text.decode("utf-8").'
     if isinstance(text, os.PathLike):
         return " Give the Paths as a list."
-    is_batch = isinstance(text, (list, tuple)) or getattr(text, "ndim", 0) > 0
-    return " It is a batch of texts: give them one by one, as in itertools.chain.from_iterable(batches)." * is_batch
+    if isinstance(text, (list, tuple)) or getattr(text, "ndim", 0) > 0:
+        return " It is a batch of texts: give them one by one, as in itertools.chain.from_iterable(batches)."
+    return ""

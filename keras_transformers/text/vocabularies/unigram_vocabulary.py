@@ -31,7 +31,9 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
             f"vocabulary_size={size} and special_tokens={list(special_tokens)}."
         )
 
-    rewrite = [normalizers.Nmt(), normalizers.NFKC(), *[normalizers.Lowercase()] * lowercase]
+    rewrite = [normalizers.Nmt(), normalizers.NFKC()]
+    if lowercase:
+        rewrite.append(normalizers.Lowercase())
     plain = spm_file.SentencePieceModel(())
     scratch = tokenizers.Tokenizer(models.Unigram())
     sentencepiece_pipeline.add_pipeline(scratch, plain, rewrite)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,15 @@ from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MPNET_TOKENS = ("<s>", "<pad>", "</s>", UNK, "<mask>")
 CONTINUATION = "##"
+MARKED = 0.001  # share of the letters from which on accents are kept
 ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
 
 
 def read_vocabulary(path: str | Path) -> dict[str, int]:
-    """Read vocab.txt: one token a line, the line number is the id."""
+    """Read vocab.txt: one token per line, the line number is the id."""
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
+        raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token per line (vocab.txt).")
     text = decoded(read_bytes(path, "a vocab.txt"), path)
     if text.startswith("\ufeff"):
         raise ValueError(
@@ -33,7 +36,7 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     # Not splitlines(): it also splits at U+2028 and similar characters, which may be tokens.
     tokens = [line.rstrip(" \t\r") for line in text.removesuffix("\n").split("\n")]
     if tokens == [""]:
-        raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
+        raise ValueError(f"The vocabulary {path} is empty. Expected one token per line.")
     repeated = [token for token, count in Counter(tokens).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -113,13 +116,53 @@ def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
     return {"vocab.txt": "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))}
 
 
+def train(texts: Iterable[str], size: int, lowercase: bool) -> tokenizers.Tokenizer:
+    """Learn BERT's tokenizer. With `lowercase` it strips accents, too, as BERT's, unless the texts are of a script
+    whose words would not be the same without their marks.
+    """
+    counts = _count_words(texts, lowercase)
+    strips = lowercase and not _needs_marks(counts)
+    vocabulary = _learn(_without_marks(counts) if strips else counts, size)
+    return build(vocabulary, lowercase, None if strips == lowercase else strips)  # None: as `lowercase`
+
+
 def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:
-    """Learn a WordPiece vocabulary; the ids are the same in every run.
+    """Learn a WordPiece vocabulary; the ids are the same in every run."""
+    return train(texts, size, lowercase).get_vocab()
+
+
+def _needs_marks(counts: Mapping[str, int]) -> bool:
+    """Return whether letters that are not Latin or Greek lose a part without accents, as Hindi, Thai and Russian do."""
+    marked = letters = 0
+    for word, count in counts.items():
+        letters += count * len(word)
+        if not word.isascii():
+            marked += count * sum(map(_is_marked, word))
+    return marked > MARKED * letters
+
+
+@lru_cache(1 << 16)
+def _is_marked(letter: str) -> bool:
+    """Return whether stripping of accents changes a letter, which it also cuts into its parts (NFD), as in Korean."""
+    is_changed = unicodedata.category(letter) == "Mn" or unicodedata.normalize("NFD", letter) != letter
+    return is_changed and not unicodedata.name(letter, "").startswith(("LATIN", "GREEK", "COMBINING"))
+
+
+def _without_marks(counts: Mapping[str, int]) -> Counter[str]:
+    normalizer, stripped = normalizers.BertNormalizer(lowercase=True, strip_accents=True), Counter[str]()
+    for word, count in counts.items():
+        for part in normalizer.normalize_str(word).split():
+            stripped[part] += count
+    return stripped
+
+
+def _learn(counts: Counter[str], size: int) -> dict[str, int]:
+    """Learn the pieces of words.
 
     The library's trainer breaks ties between equally frequent merges by the ids of their parts, and numbers the
     "##x" pieces in the order of a randomly seeded hash map. Sorted and listed as special tokens, they keep their ids.
     """
-    counts = _count_words(texts, lowercase)
+    counts = _of_alphabet(counts)
     pieces = sorted({CONTINUATION + character for word in counts for character in word[1:]})
 
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *pieces], show_progress=False)
@@ -137,14 +180,19 @@ def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[s
 
 
 def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
-    """Count the pre-tokenised words; words with a character outside the alphabet are left out."""
-    normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    """Count the pre-tokenised words, with their accents."""
+    normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=False)
+    splitter = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     if not counts:
         raise ValueError("The corpus holds no word to train on. Expected an iterable of non-empty str.")
+    return counts
 
+
+def _of_alphabet(counts: Mapping[str, int]) -> Counter[str]:
+    """Return the words without a rare character outside the alphabet."""
     characters: Counter[str] = Counter()
     for word, count in counts.items():
         for character in word:

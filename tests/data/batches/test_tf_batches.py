@@ -1,6 +1,7 @@
 """`Batches`: a `tf.data.Dataset` like any other, that knows its place and says who made it forget."""
 
 import gc
+import warnings
 import weakref
 
 import keras
@@ -208,3 +209,15 @@ def test_rows_are_freed_with_the_last_data_set_made_of_them():
     del dataset
     gc.collect()
     assert held() is None
+
+
+def test_fit_does_not_warn_of_its_own_default():
+    rows = Rows.of([[2, 9, 3], [2, 8, 8, 3]], labels=[1, 0])
+    model = keras.Sequential(
+        [keras.layers.Lambda(lambda inputs: keras.ops.cast(inputs["token_ids"][:, :2], "float32"))]
+    )
+    model.compile(loss="sparse_categorical_crossentropy")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.resetwarnings()
+        model.fit(batches(rows, Classification(num_classes=2), 1, max_length=4), verbose=0)
+    assert not [str(warning.message) for warning in told if "shuffle" in str(warning.message)]

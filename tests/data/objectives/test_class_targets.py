@@ -36,8 +36,8 @@ def test_rows_without_labels_give_inputs_only():
     [
         ("single_label", 2, [0, 2], "label 2 in row 1: expected a class from 0 to 1"),
         ("single_label", 2, [-1, 0], "label -1 in row 0"),
-        ("single_label", 2, [0.0, 1.0], "one whole number a row"),
-        ("single_label", 2, ["pos", "neg"], "one whole number a row"),
+        ("single_label", 2, [0.0, 1.0], "one whole number per row"),
+        ("single_label", 2, ["pos", "neg"], "one whole number per row"),
         ("single_label", 2, [[0], [1]], r"shape \(2, 1\)"),
         ("multi_label", 2, [[0, 1], [0, 2]], r"\[0, 2\] in row 1: expected a number from 0 to 1"),
         ("multi_label", 3, [[0, 1], [0, 1]], r"expected 3 number\(s\) a row"),

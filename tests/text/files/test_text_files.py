@@ -152,7 +152,7 @@ def late(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"one\ngr\xf6sser", r"a\.txt, line 2, byte 6: 0xf6 is no text in utf-8 .* encoding=.* iconv -f"),
+        ("a.txt", b"one\ngr\xf6sser", r"line 2, byte 6: 0xf6 cannot be decoded as utf-8 .* encoding=.* iconv -f"),
         ("a.txt", "\ufeffone\n".encode() + b"gr\xf6sser", r"a\.txt, line 2, byte 9: 0xf6"),
         ("a.txt", late(b"gr\xf6sser"), r"a\.txt, line 200,001, byte 3,600,002: 0xf6"),
         ("a.txt", b"one\n" + "ö".encode()[:1], r"a\.txt, line 2, byte 4: 0xc3 .*unexpected end"),
@@ -204,7 +204,7 @@ def test_missing_and_empty(write, tmp_path):
         with pytest.raises(ValueError, match=message):
             TextFiles(tmp_path / paths)
     for name in ("empty.txt.gz", "empty.jsonl"):
-        with pytest.raises(ValueError, match="is without text"):
+        with pytest.raises(ValueError, match="is without any text"):
             joined(tmp_path / name)
     assert joined(tmp_path / "empty.txt", tmp_path / "train.txt") == "The fox ran.\n"
 
@@ -295,3 +295,21 @@ def test_folders_that_are_left_out(write, tmp_path):
     assert TextFiles(own, without=[run]).files == (own,)  # what is named is wanted
     with pytest.raises(ValueError, match="is a folder without files"):
         TextFiles(run, without=[run])
+
+
+@pytest.mark.parametrize("block", [20, 1 << 20])  # the first one has to show it
+def test_line_ends_of_old_macs_are_lines(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("keras_transformers.text.files.decoded_blocks.BLOCK", block)
+    (tmp_path / "a.txt").write_bytes("one\rtwö\r\rthree\r".encode())
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "one"}\r{"text": "two"}\r')
+    assert [section.text for section in TextFiles(tmp_path / "b.jsonl").sections(100)] == ["one", "two"]
+    assert "".join(TextFiles(tmp_path / "a.txt")) == "one\ntwö\n\nthree\n"
+    assert [section.line for section in TextFiles(tmp_path / "a.txt").sections(5)][-1] > 2
+
+
+@pytest.mark.parametrize("block", [1, 4, 5, 1 << 20])
+@pytest.mark.parametrize("text", ["one\r\ntwo\r\n", "one\ntw\ro\n", "one"])
+def test_other_line_ends_stay(tmp_path, monkeypatch, text, block):
+    monkeypatch.setattr("keras_transformers.text.files.decoded_blocks.BLOCK", block)
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    assert "".join(TextFiles(tmp_path / "a.txt")) == text

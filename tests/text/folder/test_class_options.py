@@ -274,5 +274,5 @@ def test_special_tokens_may_have_any_characters(tmp_path):
     bert_folder(tmp_path, {"cls_token": "$A", "sep_token": "<a b>:1"}, has_json=False)
     assert tokens(Tokenizer.from_folder(tmp_path), "wolfe") == ["$A", "wolfe", "<a b>:1"]
     bert_folder(tmp_path, {"cls_token": "\ud800"}, has_json=False)
-    with pytest.raises(ValueError, match=r"the token '.ud800' is no text: it has a half of a surrogate pair"):
+    with pytest.raises(ValueError, match=r"the token '.ud800' is not valid text: it has a lone surrogate"):
         Tokenizer.from_folder(tmp_path)

@@ -183,6 +183,7 @@ def test_a_class_whose_code_is_not_kept(tmp_path):
     assert config_of(tmp_path / "new") == SAID | {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False}
 
 
+@pytest.mark.integration
 def test_a_pair_keeps_what_its_folder_says(tmp_path):
     """Marian's languages; and a Unigram tokenizer of another class is not written as Marian's."""
     tokenizer = Tokenizer.train(["a cat sat on a mat"], 60, model="unigram")

@@ -21,7 +21,7 @@ CASES = {
     "deberta-v2": ("DebertaV2Tokenizer", "spm.model", [1, 10, 12, 2], [1, 10, 2, 12, 2], 26),
     "mpnet": ("MPNetTokenizer", "vocab.txt", [0, 5, 6, 2], [0, 5, 2, 2, 6, 2], 8),
 }
-SECOND = {"albert", "deberta-v2"}  # whose second texts have the segment 1
+SECOND = {"deberta-v2"}  # whose second texts have the segment 1
 
 
 def write(folder, kind: str, by: str = "model_type", **options):

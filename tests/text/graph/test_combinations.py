@@ -33,13 +33,16 @@ NORMALIZERS = [
 ]
 SPELLED = ["_".join(re.findall("[A-Z][a-z]+", behavior)).lower() for behavior in BEHAVIORS]
 SPLITTERS = [
-    lambda c: c.choice([p.BertPreTokenizer, p.WhitespaceSplit])(),
+    lambda c: c.choice([p.BertPreTokenizer, p.UnicodeScripts, p.Whitespace, p.WhitespaceSplit])(),
+    lambda c: p.ByteLevel(c.random() < 0.5, use_regex=c.random() < 0.5),
+    lambda c: p.FixedLength(c.randrange(1, 5)),
+    lambda c: p.Split(Regex(c.choice([r"\s+", r"\w+|[^\w\s]+", r"\d{1,2}"])), c.choice(SPELLED), c.random() < 0.5),
     lambda c: p.Digits(c.random() < 0.5),
     lambda c: p.Metaspace("▁", c.choice(["always", "first", "never"]), c.random() < 0.6),
     lambda c: p.Split(Regex(c.choice(list(PATTERNS))), "isolated"),
     lambda c: p.Split("", "isolated"),
     lambda c: p.Punctuation(c.choice(SPELLED)),
-    lambda c: p.Split(c.choice([" ", "a", ",", *STRINGS]), c.choice(SPELLED)),
+    lambda c: p.Split(c.choice([" ", "a", ",", *STRINGS]), c.choice(SPELLED), c.random() < 0.5),
     lambda c: p.CharDelimiterSplit(c.choice(" a,▁")),
 ]
 POST_PROCESSORS = [
@@ -120,13 +123,24 @@ def test_combinations(kind, seed, mismatches):
         assert mismatches(tokenizer, graph, texts) == [], number
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "unigram", "words"])
-def test_bytes_are_letters_of_byte_pairs_only(kind):
-    """The others looked their words up in letters, where the library has them spelled in bytes: other ids."""
-    library = drawn(random.Random(0), kind)
-    library.pre_tokenizer = p.ByteLevel()
-    with pytest.raises(ValueError, match=r"'ByteLevel before (WordPiece|Unigram|WordLevel)' .* cannot be compiled"):
-        compile_text(library.to_str(), pad_id=1)
+ORDERS = {
+    "robbert": [p.Whitespace(), p.ByteLevel(add_prefix_space=True), p.Punctuation()],
+    "bytes first": [p.ByteLevel(add_prefix_space=False), p.Whitespace()],
+    "bytes last": [p.Whitespace(), p.Punctuation("contiguous"), p.ByteLevel(add_prefix_space=True)],
+    "bytes twice": [p.ByteLevel(), p.Digits(), p.ByteLevel(use_regex=False)],
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kind", MODELS)
+def test_bytes_anywhere(kind, order, mismatches):
+    """Pre-tokenizers after ByteLevel split its letters, within a character too; other models than BPE read them."""
+    chance = random.Random(7)
+    library = drawn(chance, kind)
+    library.normalizer, library.pre_tokenizer = n.Sequence([]), p.Sequence(ORDERS[order])
+    texts = ["Hé ¡the can't 日本…«», 12", *("".join(chance.choices(LETTERS, k=8)) for _ in range(200))]
+    assert mismatches(Tokenizer(library), compile_text(library.to_str(), pad_id=1), texts, texts[::-1]) == []
 
 
 def test_a_wordpiece_with_its_prefix_may_be_longer_than_words_are():

@@ -120,7 +120,6 @@ def forbidden_ops(folder) -> set[str]:
 
 
 TEMPLATE = {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": []}
 
 
@@ -131,12 +130,10 @@ BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": [
         ("normalizer", {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}]}, "'ByteLevel'"),
         ("normalizer", {"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "\"Replace of Regex ' \\+'\""),
         ("normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": "x"}, "\"Replace of String ''\""),
-        ("pre_tokenizer", {"type": "UnicodeScripts"}, "'UnicodeScripts'"),
-        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 2}, "'ByteLevel before another'"),
         (
             "pre_tokenizer",
-            {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False},
-            "\"Split by Regex 'x', Isolated\"",
+            {"type": "Split", "pattern": {"Regex": "xy"}, "behavior": "Isolated", "invert": False},
+            "\"Split by Regex 'xy', Isolated\"",
         ),
         ("model", {"type": "Unigram", "unk_id": None, "vocab": [["[PAD]", 0.0]], "byte_fallback": False}, "'Unigram'"),
         ("model", BPE, "'BPE with dropout 0.1'"),

@@ -153,7 +153,26 @@ def words() -> Library:
     return Library.from_str(Tokenizer.train(lines, model="words").to_json())
 
 
+def quick_tour() -> Library:
+    """The tokenizer of the library's quick tour."""
+    library = Library(models.BPE(unk_token="[UNK]"))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    names = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    library.train_from_iterator(CORPUS, trainers.BpeTrainer(special_tokens=names, vocab_size=90, show_progress=False))
+    pair = "[CLS] $A [SEP] $B:1 [SEP]:1"
+    library.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, [("[CLS]", 1), ("[SEP]", 2)])
+    return library
+
+
+def letters_then_marks() -> Library:
+    """The pre-tokenizers of RobBERT: the marks are cut out of byte letters, within characters too."""
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    return bytes_pipeline(pre_tokenizers.Whitespace(), byte_level, pre_tokenizers.Punctuation())
+
+
 PIPELINES = {
+    "quick_tour": quick_tour,
+    "letters_then_marks": letters_then_marks,
     "unigram": unigram,
     "unigram_of_equal_scores": lambda: unigram(tied=True),
     "unigram_with_bytes": lambda: unigram(byte_fallback=True),
@@ -186,7 +205,7 @@ def pipeline(request):
     return library, compile_text(library.to_str(), pad_id=0)
 
 
-@pytest.mark.integration(quick=["words"])
+@pytest.mark.integration
 def test_ids_and_places(pipeline, mismatches):
     library, graph = pipeline
     chance = random.Random(3)

@@ -27,7 +27,7 @@ def test_every_rule_of_one_letter_among_thousands():
 
 def test_a_rule_that_is_no_text():
     data = charsmap.compile_rules({"a": "x"}).replace(b"x\0", b"\xff\0")
-    with pytest.raises(ValueError, match="has a rule that is no text"):
+    with pytest.raises(ValueError, match="has a rule that is not valid UTF-8"):
         charsmap.rules(data, 5)
 
 

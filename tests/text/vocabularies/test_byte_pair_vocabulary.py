@@ -103,10 +103,10 @@ def test_gpt1_marks_the_ends_of_words(tmp_path):
 @pytest.mark.parametrize(
     ("vocabulary", "merges", "message"),
     [
-        ([1, 2], "", "does not give each token an id of its own"),
-        ({"a": 0, "b": 0}, "", "does not give each token an id of its own"),
-        ({"a": 0, "b": "1"}, "", "does not give each token an id of its own"),
-        ({}, "", "does not give each token an id of its own"),
+        ([1, 2], "", "does not give each token a separate id"),
+        ({"a": 0, "b": 0}, "", "does not give each token a separate id"),
+        ({"a": 0, "b": "1"}, "", "does not give each token a separate id"),
+        ({}, "", "does not give each token a separate id"),
         (GPT1, "#version: 0.2\na b</w> a\n", "line 2: expected two parts"),
         (GPT1, "a b", "merges 'a' and 'b', but 'ab' is not in"),
         (GPT1, "a c</w>", "but 'c</w>' is not in"),
@@ -152,7 +152,7 @@ def test_folders_of_another_pipeline_are_refused(tmp_path):
         ({"vocabulary_size": 300, "texts": [""]}, "holds no word"),
         ({"vocabulary_size": 300, "texts": ["a", 3]}, "received one of int"),
         ({"vocabulary_size": 300, "model": "bigram"}, "Unknown model 'bigram'"),
-        ({"vocabulary_size": 300, "model": "wordpiece", "special_tokens": ["x"]}, "has its own special tokens"),
+        ({"vocabulary_size": 300, "model": "wordpiece", "special_tokens": ["x"]}, "has fixed special tokens"),
     ],
 )
 def test_training_refuses(arguments, message):

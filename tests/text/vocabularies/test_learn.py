@@ -50,7 +50,7 @@ def test_special_tokens_have_the_first_ids(model, specials):
         ({"special_tokens": "<unk>"}, "Expected a list of special tokens, received the str '<unk>'"),
         ({"model": "bpe"}, r"Unknown model 'bpe'\. Expected one of .*'byte_pair'"),
         ({"model": "byte_pair", "size": None}, "model='byte_pair' needs a vocabulary_size"),
-        ({"special_tokens": ["<unk>"]}, r'model="wordpiece" has its own special tokens, received \[\'<unk>\'\]'),
+        ({"special_tokens": ["<unk>"]}, r'model="wordpiece" has fixed special tokens: received \[\'<unk>\'\]'),
         ({"model": "words", "lowercase": True}, "model='words' keeps every string as it is: received lowercase=True"),
         ({"texts": ["a", None]}, "received one of NoneType"),
     ],

@@ -101,3 +101,16 @@ def test_ends_of_lines(tmp_path, end, last):
     (tmp_path / "vocab.txt").write_bytes(("".join(token + end for token in tokens) + last).encode())
     tokenizer = Tokenizer.from_vocab(tmp_path / "vocab.txt")
     assert tokenizer.encode(["film"])[0].ids == [2, 5, 3] and tokenizer.vocabulary_size == 6 + len(last)
+
+
+@pytest.mark.parametrize(
+    "text", ["हिन्दी में", "ภาษาไทย ที่", "ёлка и йод", "がぎぐ カガ", "한국어", "مَرْحَبًا بِك", "שָׁלוֹם", "বাংলা", "café हिन्दी"]
+)
+def test_lower_casing_keeps_marks_that_words_need(text):
+    tokenizer = wordpiece_vocabulary.train([text] * 9, 200, lowercase=True)
+    assert "".join(tokenizer.decode(tokenizer.encode(text).ids).split()) == "".join(text.split())
+
+
+def test_lower_casing_strips_accents_of_latin_letters():
+    tokenizer = wordpiece_vocabulary.train(["Über den Café-Dächern, Ἀθῆναι"] * 9, 90, lowercase=True)
+    assert tokenizer.decode(tokenizer.encode("Dächern Über café").ids) == "dachern uber cafe"

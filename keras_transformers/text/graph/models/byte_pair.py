@@ -8,10 +8,11 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts, refuse
+from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.letters import Letters
 from keras_transformers.text.graph.models.merges import Merges
 from keras_transformers.text.graph.models.whole_words import WholeWords
+from keras_transformers.text.graph.pre_tokenizers.byte_level import reads_bytes
 from keras_transformers.text.graph.streams.streams import Stream, shift
 from keras_transformers.text.graph.streams.tracking import tracked_in_rows
 from keras_transformers.text.library import uncached
@@ -31,7 +32,7 @@ class BytePair(tf.Module):
         config = pipeline["model"]
         if config["dropout"]:
             raise refuse("model", f"BPE with dropout {config['dropout']}", ["BPE without dropout"])
-        self.of_bytes = "ByteLevel" in [part["type"] for part in parts(pipeline["pre_tokenizer"])]
+        self.of_bytes = reads_bytes(pipeline)
         self.letters = Letters(config, byte_letters().get if self.of_bytes else ord)
         self.merges = _merges(config)
         self.words = WholeWords(self._whole_words(config, uncached(library.model)), self._spell)

@@ -22,7 +22,7 @@ class Letters(tf.Module):
 
     Args:
         model: The "model" of a tokenizer.json.
-        code: Maps a letter, a str of length 1, to its number in the stream; None if there is none.
+        code: Function from a letter, a str of length 1, to its number in the stream; None if there is none.
     """
 
     def __init__(self, model: dict[str, Any], code: Callable[[str], int | None]):

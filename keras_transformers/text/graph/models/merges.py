@@ -138,7 +138,8 @@ def _edges(
 ) -> tuple[list[set[int]], list[set[int]]]:
     """Return for each symbol the set of its possible first symbols, and of its possible last ones, before merges.
 
-    A symbol is in its own sets. `most` passes over the merges are enough: one, if no merge may lead to a lower rank.
+    Each symbol is a member of the sets for it. `most` passes over the merges are enough: one, if no merge may lead to a
+    lower rank.
     """
     first, last = ([{i} for i in range(num_ids)] for _ in range(2))
     for number in range(most):

@@ -35,7 +35,8 @@ class Trie(tf.Module):
                 state = root
                 for character in entry:
                     state = states.setdefault(state * POINTS + ord(character), len(ids))
-                    ids += [-1] * (state == len(ids))
+                    if state == len(ids):
+                        ids.append(-1)
                 ids[state] = entry_id
                 if len(ids) > MOST_STATES:
                     raise refuse("vocabulary", "with tokens that are too long", [f"up to {MOST_STATES} characters"])

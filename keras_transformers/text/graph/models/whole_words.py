@@ -19,8 +19,8 @@ class WholeWords(tf.Module):
 
     Args:
         known: Word to id, as str or UTF-8 bytes.
-        spell: Converts words (U,) string to their ids (U, None) int32; called with the words that are not `known`, and
-            with whether to track the code points of each word.
+        spell: Function that converts words (U,) string to their ids (U, None) int32; called with the words that are not
+            `known`, and with whether to track the code points of each word.
     """
 
     def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor, bool], Stream]):

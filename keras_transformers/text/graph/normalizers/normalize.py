@@ -73,11 +73,12 @@ class BertNormalizer(tf.Module):
         lowercase = config["lowercase"]
         strip = lowercase if config["strip_accents"] is None else config["strip_accents"]
         clean = config["clean_text"]
-        before = ("clean",) * clean + ("decompose",) * strip
-        after = ("strip",) * strip + ("lower",) * lowercase
-        if not strip:
-            before, after = before + after, ()
-        self.before, self.after = _replacer(before), _replacer(after)
+        before, after = (["clean"] if clean else []), (["lower"] if lowercase else [])
+        if strip:
+            before, after = [*before, "decompose"], ["strip", *after]
+        else:
+            before, after = before + after, []
+        self.before, self.after = _replacer(tuple(before)), _replacer(tuple(after))
         self.combining = PointTable(shipped()["combining"]) if strip else None
         chinese = shipped()["chinese"] * (shipped()["clean"] == 0 if clean else 1)
         self.chinese = PointTable(chinese) if config["handle_chinese_chars"] else None

@@ -22,9 +22,10 @@ class Template(tf.Module):
     Args:
         processors: The members of the "post_processor" of a tokenizer.json.
         trim: The trimming of offsets; None for none.
+        keeps_end: Whether long texts are cut on the left.
     """
 
-    def __init__(self, processors: list[dict[str, Any]], trim: Trim | None = None):
+    def __init__(self, processors: list[dict[str, Any]], trim: Trim | None = None, keeps_end: bool = False):
         super().__init__()
         processors = [part for part in processors if part["type"] != "ByteLevel"]  # it only trims offsets
         names = [part["type"] for part in processors]
@@ -32,20 +33,27 @@ class Template(tf.Module):
             raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *PARSERS])
         parse = PARSERS[names[0]] if names else None
         self.single, self.pair = parse(processors[0]) if parse else _NO_TEMPLATE
-        self.trim = trim
+        self.trim, self.keeps_end = trim, keeps_end
 
-    def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
-        """Put the ids (B, None) of texts into rows (B, T) of at most max_length; the longer text is truncated first.
+    def __call__(
+        self, first: Stream, second: Stream | None, max_length: int, pad_id: int, truncation: str = "longest_first"
+    ) -> dict[str, tf.Tensor]:
+        """Put the ids (B, None) of texts into rows (B, T) of at most max_length.
+
+        With the truncation "longest_first" the longer text is cut; with "only_first" the first one, and it is an error
+        if the second leaves no room for it.
 
         Rows of ids that `locate` has tracked also have offsets and word_ids.
         """
         texts = [first] if second is None else [first, second]
         room = self.room(len(texts), max_length)
         lengths = [tf.cast(ids.row_lengths(), tf.int32) for ids in texts]
-        kept = _longest_first(lengths, room)
+        kept = TRUNCATIONS[truncation](lengths, room)
         truncated = tf.add_n(lengths) > room
 
         starts = [tf.cast(ids.row_splits[:-1], tf.int32) for ids in texts]
+        if self.keeps_end:
+            starts = [start + whole - part for start, whole, part in zip(starts, lengths, kept, strict=True)]
         return {**self.fill(list(zip(texts, starts, kept, strict=True)), pad_id), "truncated": truncated}
 
     def room(self, num_texts: int, max_length: int) -> int:
@@ -80,6 +88,22 @@ def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
     longer = tf.minimum(tf.maximum(first, second), room - shorter)
     first_is_longer = first > second
     return [tf.where(first_is_longer, longer, shorter), tf.where(first_is_longer, shorter, longer)]
+
+
+def _only_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
+    """Return the length (B,) to keep of each text: all of the second, and what it leaves of the first."""
+    first, second = lengths[0], lengths[1] if len(lengths) > 1 else tf.zeros_like(lengths[0])
+    left = tf.maximum(room - second, 0)
+    fits = tf.debugging.assert_equal(
+        (first + second <= room) | (left > 0),
+        True,
+        f"a second text leaves no room for the first: it has {room} tokens or more.",
+    )
+    with tf.control_dependencies([fits] if fits is not None else []):  # None when eager
+        return [tf.minimum(first, left), second][: len(lengths)]
+
+
+TRUNCATIONS = {"longest_first": _longest_first, "only_first": _only_first}
 
 
 def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:

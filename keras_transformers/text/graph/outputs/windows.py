@@ -28,11 +28,14 @@ def lay_out_windows(
 
     row = tf.repeat(tf.range(tf.size(count)), count)  # (W,)
     nth = tf.range(tf.size(row)) - tf.gather(tf.cumsum(count, exclusive=True), row)  # (W,)
-    begin = nth * tf.gather(step, row)  # (W,)
-    length = tf.minimum(tf.gather(width, row), tf.gather(length_b, row) - begin)  # (W,)
+    passed = nth * tf.gather(step, row)  # (W,)
+    length = tf.minimum(tf.gather(width, row), tf.gather(length_b, row) - passed)  # (W,)
+    cut, begin = tf.zeros_like(kept), passed  # (B,), (W,): where in the texts the parts begin
+    if template.keeps_end:
+        cut, begin = length_a - kept, tf.gather(length_b, row) - passed - length
     starts = [tf.gather(tf.cast(ids.row_splits, tf.int32), row) for ids in (first, second)]  # (W,) each
 
-    texts = [(first, starts[0], tf.gather(kept, row)), (second, starts[1] + begin, length)]
+    texts = [(first, starts[0] + tf.gather(cut, row), tf.gather(kept, row)), (second, starts[1] + begin, length)]
     return {**template.fill(texts, pad_id), "row": row, "truncated": kept < length_a}
 
 

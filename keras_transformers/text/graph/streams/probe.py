@@ -1,7 +1,7 @@
 """Tables of what the `tokenizers` library does to every code point, written to unicode_tables.npz.
 
-The library's Unicode data are older than Python's and differ between its own parts, so `unicodedata` is no substitute.
-After an update of the library that changes them, a test fails: then run
+The library's Unicode data are older than Python's and differ between parts of the library, so `unicodedata` is no
+substitute. After an update of the library that changes them, a test fails: then run
 `python -m keras_transformers.text.graph.streams.probe`.
 """
 
@@ -24,6 +24,8 @@ LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions
 # Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
 (ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
 NUM_CLUSTER_CLASSES = 12
+# Classes in the words of texts: see `text.words_of_text`. GAP is white space.
+(ALONE, RUN, KATAKANA, FLAG, PICTOGRAPH, ATTACHED, GAP) = range(7)
 CHUNK = 4096
 
 
@@ -36,6 +38,7 @@ def probe() -> dict[str, np.ndarray]:
     )
     split, accents = pre_tokenizers.BertPreTokenizer().pre_tokenize_str, normalizers.StripAccents().normalize_str
     decompose = _mapping(normalizers.NFD())
+    regex, cluster = _regex_classes(), _cluster_classes()
     return {
         "clean": _classes(lambda c: {"": DROP, c: KEEP, " ": SPACE}[clean(c)]),
         "chinese": _classes(lambda c: chinese(c) != c),
@@ -45,9 +48,11 @@ def probe() -> dict[str, np.ndarray]:
         "composite": _composites(decompose),
         "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),
         "word": _word_class(),
-        "regex": _regex_classes(),
+        "regex": regex,
         "numeric": _numeric_class(),
-        "cluster": _cluster_classes(),
+        "cluster": cluster,
+        "script": _scripts(),
+        "text_word": _text_word_classes(regex, cluster),
         **_pack("decompose", decompose),
         **_pack("lower", _mapping(normalizers.Lowercase())),
         **_pack(
@@ -124,10 +129,40 @@ def _word_class(chunk: int = 256) -> np.ndarray:
 def _regex_classes() -> np.ndarray:
     classes = np.full(UNICODE_SIZE, OTHER, np.uint8)
     for kind, pattern in ((LETTER, r"\p{L}"), (NUMBER, r"\p{N}"), (BLANK, r"\s"), (NEWLINE, r"[\r\n]")):
-        drop = normalizers.Replace(Regex(pattern), "").normalize_str
-        for begin in range(0, len(SCALARS), CHUNK):
-            text = "".join(map(chr, SCALARS[begin : begin + CHUNK]))
-            classes[[ord(character) for character in set(text) - set(drop(text))]] = kind
+        classes[_matching(pattern)] = kind
+    return classes
+
+
+def _matching(pattern: str) -> np.ndarray:
+    """Return the code points that a regular expression of the library matches, (N,)."""
+    drop = normalizers.Replace(Regex(pattern), "").normalize_str
+    found: list[int] = []
+    for begin in range(0, len(SCALARS), CHUNK):
+        text = "".join(map(chr, SCALARS[begin : begin + CHUNK]))
+        found += [ord(character) for character in set(text) - set(drop(text))]
+    return np.array(found, np.int64)
+
+
+# Scripts without spaces between words whose letters the rules of Unicode (UAX #29) leave to dictionaries.
+CLUSTERED = ("Thai", "Lao", "Khmer", "Myanmar", "Tai_Le", "New_Tai_Lue", "Tai_Tham", "Tai_Viet", "Ahom")
+KATAKANA_TOO = "\u3031\u3032\u3033\u3034\u3035\u309b\u309c\u30a0\u30fc\uff70"  # UAX #29, of no script of their own
+
+
+def _text_word_classes(regex: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Classify code points by the word boundaries of UAX #29, in a simple form: later lines override earlier ones."""
+    classes = np.full(UNICODE_SIZE, ALONE, np.uint8)  # punctuation, symbols, control characters
+    classes[_matching(r"\p{Extended_Pictographic}")] = PICTOGRAPH
+    classes[(regex == LETTER) | (regex == NUMBER)] = RUN
+    for script in CLUSTERED:
+        points = _matching(rf"\p{{{script}}}")
+        classes[points[regex[points] == LETTER]] = ALONE
+    classes[_matching(r"[\p{Han}\p{Hiragana}]")] = ALONE
+    classes[[*_matching(r"\p{Katakana}"), *map(ord, KATAKANA_TOO)]] = KATAKANA
+    classes[_matching(r"\p{Regional_Indicator}")] = FLAG
+    classes[_matching(r"[\p{M}\p{Cf}]")] = classes[cluster == MARK] = ATTACHED
+    classes[cluster == PREFIX] = RUN
+    classes[0x200B] = ALONE  # the space without width
+    classes[regex >= BLANK] = classes[0x1C:0x20] = GAP  # the second are white space in Python, not in `\s`
     return classes
 
 
@@ -138,6 +173,20 @@ def _numeric_class() -> np.ndarray:
     for begin in range(0, len(SCALARS), CHUNK):
         pieces = split("a".join(map(chr, SCALARS[begin : begin + CHUNK])) + "a")
         classes[[ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]] = 1
+    return classes
+
+
+def _scripts() -> np.ndarray:
+    """Number the scripts of the pre-tokeniser UnicodeScripts; 0 for spaces, which go with the script before them."""
+    split = pre_tokenizers.UnicodeScripts().pre_tokenize_str
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    known: list[str] = []
+    for run, _ in split("".join(map(chr, SCALARS))):
+        number = next((i for i, letter in enumerate(known) if len(split(letter + run[0])) == 1), len(known))
+        if number == len(known):
+            known.append(run[0])
+        classes[[ord(character) for character in run]] = number + 1
+    classes[[point for point in SCALARS if not split(chr(point))]] = 0
     return classes
 
 
@@ -186,7 +235,7 @@ def _counter() -> Callable[[str], int]:
 
 
 def _joins() -> np.ndarray:
-    """Return whether a code point continues the cluster, by the class before it and its own class: (12 * 12,) bool."""
+    """Return whether a code point continues the cluster, by the class before it and its class: (12 * 12,) bool."""
     joins = np.zeros((NUM_CLUSTER_CLASSES, NUM_CLUSTER_CLASSES), bool)
     joins[:, MARK] = joins[PREFIX] = True
     joins[[CONTROL, RETURN, LINE_FEED]] = joins[:, [CONTROL, RETURN, LINE_FEED]] = False

@@ -12,6 +12,7 @@ from tokenizers import pre_tokenizers
 from keras_transformers.text.graph.pre_tokenizers.split_words import (
     BertPreTokenizer,
     Digits,
+    FixedLength,
     WhitespaceSplit,
     piece_starts,
     split_by_pattern,
@@ -24,6 +25,7 @@ SPLITTERS = {
     "white space": (pre_tokenizers.WhitespaceSplit(), WhitespaceSplit),
     "digits": (pre_tokenizers.Digits(individual_digits=False), Digits),
     "each digit": (pre_tokenizers.Digits(individual_digits=True), Digits),
+    "3 characters": (pre_tokenizers.FixedLength(3), FixedLength),
     "characters": (pre_tokenizers.Split("", "isolated"), split_by_pattern),
 }
 
@@ -54,8 +56,13 @@ def test_added_tokens_are_pieces():
 
 @pytest.mark.parametrize(
     ("pattern", "behavior"),
-    [({"Regex": "x+"}, "Isolated"), ({"Regex": " "}, "MergedWithPrevious"), ({"String": ""}, "Removed")],
+    [({"Regex": "xy+"}, "Isolated"), ({"Regex": "x|xy"}, "MergedWithPrevious"), ({"String": ""}, "Removed")],
 )
 def test_other_patterns_are_refused(pattern, behavior):
     with pytest.raises(ValueError, match=r"The pre_tokenizer .Split by .* cannot be compiled into TensorFlow ops"):
         split_by_pattern({"pattern": pattern, "behavior": behavior})
+
+
+def test_a_length_of_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"The pre_tokenizer 'FixedLength 0' .* cannot be compiled"):
+        FixedLength({"length": 0})
