@@ -20,7 +20,7 @@ NOISE = (
 
 
 class QuietImport:
-    """The finder that `keras_transformers` sets before those of Python: whoever imports TensorFlow first, it is quiet.
+    """The finder that `keras_transformers` puts before Python's finders: TensorFlow is quiet whoever imports it first.
 
     It finds TensorFlow as the other finders do, and is gone once that is imported. `TF_CPP_MIN_LOG_LEVEL` is 3 where
     the user has not set it, and a TensorFlow that was imported before is left alone.

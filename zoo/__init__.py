@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING
 
+from keras_transformers.utils.backends import check_task_backend
 from zoo._entry import describe, names
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ def __getattr__(name: str):
     """Import a name of `LATE` when it is first asked for, and Keras with it: names and descriptions come without."""
     if name not in LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
+    if "keras" not in sys.modules:  # which would import the backend, or fail without it
+        check_task_backend(os.environ.get("KERAS_BACKEND") or "tensorflow")
     return getattr(importlib.import_module(LATE[name]), name)
 
 

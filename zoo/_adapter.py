@@ -22,10 +22,10 @@ def adapted(
     """Return the checkpoint of an adapter's base, with the adapter merged.
 
     Args:
-        folder: Of the adapter.
-        find: Returns the checkpoint that a name stands for.
+        folder: Folder of the adapter.
+        find: Function that returns the checkpoint for a name.
         cache_dir: As for `zoo.load`.
-        given: What the user says of the base.
+        given: The user's information about the base.
 
     Raises:
         ValueError: As for `read_adapter`; or the base cannot be found, has no weights in Hugging Face layout, or is an
@@ -35,7 +35,8 @@ def adapted(
     base, stored = _find_base(folder, adapter, find, cache_dir, given)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
-    found = dataclasses.replace(base, stored=adapt(stored, adapter), task=task)
+    stored = adapt(stored, adapter)
+    found = dataclasses.replace(base, stored=stored, config=stored.config, task=task)
     if base.config.kind != "encoder_decoder" and (folder / "tokenizer.json").is_file():
         found = dataclasses.replace(found, tokenizer=Tokenizer.from_folder(folder))
     head = adapter.tensors.get(f"{family.weights.get('classifier')}.weight")

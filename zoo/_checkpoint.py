@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import keras
@@ -14,6 +14,7 @@ from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.untrusted import shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,11 +25,12 @@ class Checkpoint:
         config: The model's configuration.
         tokenizer: The model's tokenizer.
         task: The task that it was made for, or None for a bare model.
-        stored: Its files; None if it has sizes only.
-        labels, problem: Of a classifier, or None.
+        stored: Stored checkpoint; None for sizes without weights.
+        labels, problem: Labels and problem of a classifier, or None.
         fault: Why the names of the labels cannot be used; empty if they can.
         unknown_class: The class that its config.json names, if it is none of `transformers` that is known here.
         settings: Functions that read its values of other options of a task, by name: `max_length`, `generation`, ...
+        own: Names among them that belong to the checkpoint's task, or to tasks that share its head.
         kept: Options of `save_folder` that a task does not use, but writes again.
         weightless: The error message if it has no weights and they are asked for.
     """
@@ -42,6 +44,7 @@ class Checkpoint:
     fault: str = ""
     unknown_class: str = ""
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
+    own: Set[str] = frozenset()
     kept: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     weightless: str = ""
 
@@ -70,21 +73,38 @@ class Checkpoint:
         return dataclasses.replace(self, task=task) if may_be else self
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
-        """Return the checkpoint's values for options of a task; its labels only for the task that it was made for.
+        """Return the checkpoint's values for options of a task; its labels only for tasks with the same head.
 
         Args:
-            names: Of the options; those without a value are left out.
+            names: Names of the options; options without a value are left out.
             task: Name of the task.
 
         Raises:
-            ValueError: It was made for this task, and the names of its labels cannot be used.
+            ValueError: It was made for this task, and the names of its labels cannot be used; or it has a default
+                prompt, and the task puts none before texts.
         """
         if self.fault and task == self.task and "labels" in names:
             raise ValueError(self.fault)
-        of_labels = {"labels": self.labels, "problem": self.problem} if task == self.task else {}
-        settings = {name: self.settings[name]() for name in names if name in self.settings}
+        is_own = task == self.task or (task is not None and self.task in find_kind(task).shares_head)
+        of_labels = {"labels": self.labels, "problem": self.problem} if is_own else {}
+        if is_own and "default_prompt" in self.own and "default_prompt" not in find_kind(task).options:
+            self._check_unprompted(task)
+        named = self.settings.keys() if is_own else self.settings.keys() - self.own
+        settings = {name: self.settings[name]() for name in names if name in named}
         settings |= {name: value for name, value in of_labels.items() if name in names and value is not None}
-        return settings | ({"made_for": self.task} if "made_for" in names else {})
+        if "made_for" in names:
+            settings["made_for"] = self.task
+        return settings
+
+    def _check_unprompted(self, task: str | None) -> None:
+        """Refuse a default prompt for a task that would leave it out."""
+        prompts, default = self.settings["prompts"](), self.settings["default_prompt"]()
+        if default is not None and prompts[default]:
+            raise ValueError(
+                f"the checkpoint puts the prompt {shown(prompts[default])} before each text, which {task} does not "
+                "do. Remove default_prompt_name from config_sentence_transformers.json, and put it before texts "
+                "yourself."
+            )
 
 
 def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool = False) -> Kind:
@@ -103,5 +123,5 @@ def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels:
         return find_kind(LABELLED)
     if kind is None:
         what = f"names {checkpoint.unknown_class}, not known here" if checkpoint.unknown_class else "is a bare model"
-        raise ValueError(f"{name} {what}: say what for, task=... one of {task_names()}.")
+        raise ValueError(f"{name} {what}: give task=, one of {task_names()}.")
     return kind

@@ -34,7 +34,7 @@ class Converted(NamedTuple):
         architecture: The class of `transformers` that reads it.
         labels: Labels of a classifier.
         tokenizer: The tokenizer of source texts.
-        assumed: What the checkpoint does not say and something implies, a clause each.
+        assumed: Assumptions about facts that the checkpoint lacks, a clause each.
     """
 
     writer: str
@@ -53,10 +53,10 @@ def convert(
     """Write a checkpoint as a Hugging Face folder, which `zoo.load` reads, with one tensor at a time in memory.
 
     Args:
-        checkpoint: What `_find.find` returns.
+        checkpoint: Result of `_find.find`.
         folder: The folder to write, as for `Task.save`.
         dtype: Dtype of the stored weights; the one that most weights of the checkpoint have when None.
-        task: What the checkpoint was made for, if it does not say so.
+        task: Task that the checkpoint was made for, if its files do not name it.
 
     Raises:
         ValueError: The checkpoint has no weights, or they do not fit; or `folder` holds something else.

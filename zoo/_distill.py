@@ -33,7 +33,8 @@ class Teaching:
     """The objective of a student: the inputs of its model, and the teacher's outputs for them as targets.
 
     Args:
-        teach: Returns the teacher's `hidden_states` (B, S, D) and `embedding` (B, D) for the inputs of both models.
+        teach: Function that returns the teacher's `hidden_states` (B, S, D) and `embedding` (B, D) for the inputs of
+            both models.
         pad_id: The id of padding.
     """
 

@@ -26,12 +26,12 @@ class Result:
 
     Args:
         data: Data set and its part, such as `"sst2 test"`.
-        metric: Such as `"accuracy"`, as `Task.evaluate` or the recipe calls it.
+        metric: Name of the metric, such as `"accuracy"`, as in `Task.evaluate` or the recipe.
         value: The mean over the seeds.
-        command: What measures it, after `python`: a verb of the zoo, or a script of `benchmarks`.
-        seeds: How many runs there were, with seeds from 0.
+        command: Command that measures it, after `python`: a verb of the zoo, or a script of `benchmarks`.
+        seeds: Number of runs, with seeds from 0.
         spread: Standard deviation over the seeds; None for one run.
-        minutes: Of the processor for one run, over all its threads: the mean of the runs that were timed, or None.
+        minutes: Processor time of one run, summed over all threads: the mean of the timed runs, or None.
     """
 
     data: str
@@ -54,18 +54,18 @@ class Entry:
 
     Args:
         summary: One line.
-        config: Its sizes and options; None where only the checkpoint says them.
+        config: Sizes and options of the model; None if only the checkpoint has them.
         task: The task that the checkpoint was made for.
         parameters: Number of parameters: of an encoder with its pooler, if it has one; of a decoder with its output
             layer; or of an encoder and a decoder with its output layer. None where only the checkpoint says it.
-        licence: Of the weights, as an SPDX name.
-        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
+        licence: Licence of the weights, as an SPDX name.
+        source: Source of the weights: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
         paper: The paper's address.
         tokenizer: The bundled model whose tokenizer it shares; for sizes to train, so that they can be loaded without
             weights.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` for fine-tuning it, where the defaults do not suit it.
-        prompts: Of sentence embeddings, by name, as published beside a checkpoint whose files name none.
+        prompts: Published prompts of a sentence embedding model, by name, for checkpoints whose files name none.
         results: Measurements, which `python -m zoo results` prints.
         name: The model's name, which is its file's.
     """
@@ -109,7 +109,9 @@ class Entry:
             ValueError: Only the checkpoint says them, as of most pairs of OPUS-MT.
         """
         if self.config is None or self.parameters is None:
-            raise ValueError(f"only the checkpoint of {self.name!r} says its sizes: see `config` of the loaded task.")
+            raise ValueError(
+                f"only the checkpoint of {self.name!r} contains its sizes: see `config` of the loaded task."
+            )
         return self.config, self.parameters
 
 
@@ -125,11 +127,12 @@ def names(
     """Return names of the models in the zoo.
 
     Args:
-        pattern: With the wildcards of the shell.
+        pattern: Shell-style pattern of names.
         bundled: True for models whose weights are in the package, False for the others.
-        family: Such as `"bert"`: models of this architecture.
-        task: Such as `"sentence_embedding"`: models that were made for it. Most can be fine-tuned for others, too.
-        licence: Of the weights, as an SPDX name; upper and lower case count as the same.
+        family: Architecture of the models, such as `"bert"`.
+        task: Task that the models were made for, such as `"sentence_embedding"`. Most can be fine-tuned for others,
+            too.
+        licence: Licence of the weights, as an SPDX name; upper and lower case count as the same.
         max_parameters: The most parameters that a model may have: a number, or a text such as `"200M"` or `"1.5B"`.
 
     Returns:

@@ -14,10 +14,17 @@ from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
+from keras_transformers.checkpoints.settings.cross_encoder import (
+    is_cross_encoder,
+    named_activation,
+    read_cross_encoder,
+)
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.settings.sentence_layers import layer_tensors
 from keras_transformers.checkpoints.settings.sentence_modules import is_sentence_transformer, transformer_folder
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
-from keras_transformers.checkpoints.settings.sentence_transformers import dense_tensors, read_sentence_transformer
+from keras_transformers.checkpoints.settings.sentence_transformers import model2vec_options, read_sentence_transformer
+from keras_transformers.checkpoints.settings.sparse_encoder import is_sparse_encoder, read_sparse_encoder
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
@@ -30,7 +37,8 @@ from zoo._entry import Entry
 from zoo._place import stands_for
 from zoo._sizes import no_weights, tokenizers_of_sizes
 
-NO_VECTORS: Mapping[str, Any] = {}
+NO_MODULES: Mapping[str, Any] = {}
+OF_CLASSIFIER = ("labels", "problem", "fault")
 
 
 def find(
@@ -39,11 +47,11 @@ def find(
     cache_dir: str | os.PathLike | None = None,
     given: UserOptions = NOTHING,
 ) -> Checkpoint:
-    """Return the checkpoint that a name stands for, downloaded if need be.
+    """Return the checkpoint for a name; download it if needed.
 
     Args:
         name, revision, cache_dir: As for `zoo.load`.
-        given: What the user says of the checkpoint.
+        given: The user's information about the checkpoint.
 
     Raises:
         ValueError: There is none, or it cannot be read.
@@ -60,7 +68,9 @@ def find(
         task = found.task or place.task  # some files name the bare model only
         return dataclasses.replace(found, task=task, settings={**found.settings, **_prompts(place, found)})
     if revision is not None:
-        raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
+        raise ValueError(
+            f"revision={revision!r} is for a repository on the hub, and {name!r} is not one. Leave it out."
+        )
     if isinstance(place, str):
         return _of_stored(find_stored(keras_hub.preset_folder(place), given))
     if isinstance(place, Entry) and not place.bundled:
@@ -70,8 +80,8 @@ def find(
 
 def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
-    if given._replace(pickled=False) != NOTHING:
-        raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {given}. Leave them out.")
+    if given._replace(pickled=False, task=None) != NOTHING:
+        raise ValueError(f"{entry.name!r} specifies its tokenizer and heads: received {given}. Leave them out.")
     source, target = tokenizers_of_sizes(entry)
     settings = {"target_tokenizer": lambda: target}
     return Checkpoint(entry.sizes[0], source, entry.task, None, settings=settings, weightless=no_weights(entry))
@@ -82,10 +92,15 @@ def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None
         return adapted(place, find, cache_dir, given)
     stored = find_stored(transformer_folder(place), given)
     if not is_sentence_transformer(place):
-        return _of_stored(stored)
-    if dense := dense_tensors(place, given.pickled):
-        stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, dense))
-    return _of_stored(stored, read_sentence_transformer(place))
+        return _of_stored(stored, model2vec_options(stored.values) if stored.config.mixer == "none" else NO_MODULES)
+    if layers := layer_tensors(place, given.pickled):
+        stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, layers))
+    width = stored.config.hidden_dim
+    if is_cross_encoder(place):
+        return _of_stored(stored, read_cross_encoder(place, stored.values, stored.extra["labels"], width))
+    task = {} if stored.config.kind == "encoder_decoder" else {"task": SENTENCE_EMBEDDING}
+    read = read_sparse_encoder(place) if is_sparse_encoder(place) else read_sentence_transformer(place, width)
+    return _of_stored(stored, read | task)
 
 
 def _joined(tensors: Callable[[], list[Tensor]], more: list[Tensor]) -> list[Tensor]:
@@ -102,34 +117,35 @@ def tell_assumed(checkpoint: Checkpoint) -> None:
     """Warn of what is assumed where the files of a checkpoint do not say all."""
     if checkpoint.stored is not None and checkpoint.stored.assumed:
         warn_user(
-            f"{checkpoint.stored.source}, of {checkpoint.stored.writer}, does not say all: "
+            f"{checkpoint.stored.source}, of {checkpoint.stored.writer}, lacks some settings: "
             f"{'; '.join(checkpoint.stored.assumed)}.",
         )
 
 
-def _of_stored(stored: Stored, vectors: Mapping[str, Any] = NO_VECTORS) -> Checkpoint:
-    """Return the checkpoint of files that are read; `vectors` are the settings of sentence-transformers."""
+def _of_stored(stored: Stored, modules: Mapping[str, Any] = NO_MODULES) -> Checkpoint:
+    """Return the checkpoint of files that are read; `modules` are the settings of sentence-transformers."""
     folder, config = stored.folder, stored.config
     has_source = config.kind == "encoder_decoder"
     source, target = stored.tokenizers()
+    own = modules.keys() - {"max_length", "task", *OF_CLASSIFIER}
     settings: dict[str, Callable[[], Any]] = {
-        "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
+        "max_length": lambda: _max_length(config, modules.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source, stored.values),
-        **{name: partial(vectors.get, name) for name in vectors.keys() - {"max_length"}},
+        **{name: partial(modules.get, name) for name in own},
         **({"target_tokenizer": lambda: target} if has_source else {}),
     }
     task, of_task = _made_for(stored.extra, config.family)
     for option in of_task.keys() & (find_kind(task).saved_options if of_task else ()):
         settings[option] = partial(of_task.get, option)
-    if vectors and not has_source:
-        task = SENTENCE_EMBEDDING
-    facts: dict[str, Any] = {
-        name: stored.extra[name] for name in ("labels", "problem", "fault") if name in stored.extra
-    }
+    if activation := None if modules else named_activation(stored.values, folder / "config.json"):
+        settings["activation"] = lambda: activation
+    said = {**stored.extra, **modules}
+    facts: dict[str, Any] = {name: said[name] for name in OF_CLASSIFIER if name in said}
     if (architecture := stored.extra["architecture"]) not in FAMILIES[config.family].architectures:
         facts["unknown_class"] = architecture or "no class"
     kept = {"generation": generation} if (generation := keep_generation(folder)) else {}
-    return Checkpoint(config, source, task, stored=stored, settings=settings, kept=kept, **facts)
+    task = modules.get("task", task)
+    return Checkpoint(config, source, task, stored=stored, settings=settings, own=own, kept=kept, **facts)
 
 
 def _max_length(config: TransformerConfig, stored: float | None) -> int:

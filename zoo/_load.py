@@ -48,6 +48,10 @@ def load(
     default_prompt: str | None = None,
     include_prompt: bool | None = None,
     truncate_dim: int | None = None,
+    similarity: str | None = None,
+    sparse: Mapping[str, Any] | None = None,
+    activation: str | None = None,
+    score_tokens: Sequence[int] | None = None,
     matryoshka: Sequence[int] | Mapping[int, float] | None = None,
     stride: int | None = None,
     no_answer: bool | None = None,
@@ -74,11 +78,11 @@ def load(
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
             `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`, `"causal_lm"` or `"seq2seq_lm"`;
             when None, what the checkpoint was made for, or classification where labels are given.
-        labels: Of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's classifier
-            is kept if the names are the same, in any order; or, with a warning, if it has numbers for names (`LABEL_0`)
-            and as many of them. Else it starts afresh, with a warning.
-        problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
-        template: Of a classifier of entailment: the sentence that `zero_shot` and the export put a label in, at `{}`.
+        labels: Labels of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's
+            classifier is kept if the names are the same, in any order; or, with a warning, if it has numbers for names
+            (`LABEL_0`) and as many of them. Else it starts afresh, with a warning.
+        problem: Problem of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
+        template: Sentence for `zero_shot` and the export of an entailment classifier; the label replaces `{}`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
@@ -88,22 +92,23 @@ def load(
         attention_dropout: Rate on the attention weights; `dropout`, or the model's own, when None. Only with 0.0 can
             training use fused attention, on a GPU of the JAX backend in half precision.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
-        lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
-        loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or
-            `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
-        pooling, normalize, dense, prompts, default_prompt, include_prompt, truncate_dim, matryoshka: Of sentence
-            embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None; its default prompt only if it
-            is among `prompts`.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering: see
+        lm_weight: Weight of the next-token loss beside a classifier's, as in the GPT-1 paper (0.5); decoders only.
+        loss: Training loss: `"ranking"`, `"cosine"`, `"triplet"` or `"regression"` for sentence embeddings; `"binary"`
+            or `"listwise"` for ranking. See `tasks.sentence_embedding` and `tasks.ranking`.
+        pooling, normalize, dense, prompts, default_prompt, include_prompt, truncate_dim, similarity, sparse,
+            matryoshka: For sentence embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None; its
+            default prompt only if it is among `prompts`. Of ranking: `pooling`, `dense`, `prompts`, `default_prompt`.
+        activation, score_tokens: For ranking: see `tasks.ranking`. As the checkpoint says when None.
+        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: For question answering: see
             `tasks.question_answering`. When None, as the checkpoint says, or the default there.
-        lowercase, num_heads: Of checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or
-            how many attention heads there are (OpenNMT-tf).
+        lowercase, num_heads: For checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or
+            how many attention heads there are (OpenNMT-tf, ELECTRA).
         revision: Branch, tag or commit of a repository on the hub.
-        cache_dir: Of downloads.
+        cache_dir: Folder of downloads.
         pickled: Whether to read an old `pytorch_model.bin` where there is no safetensors file; no code in it is run.
         strategy: A `tf.distribute` strategy to make the model in, or the name of one: see `training.strategy`.
         remat: Whether `fit` recomputes the activations inside blocks instead of keeping them: `training.remat`.
-        seed: Of fresh weights and of dropout.
+        seed: Random seed of fresh weights and of dropout.
 
     Returns:
         A `Task`: `model` (a compiled functional `keras.Model`), `tokenizer`, `config`, and `dataset`, `fit`,
@@ -123,7 +128,7 @@ def load(
     arguments = dict(locals())  # before any other name is set
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     check_backend()
-    checkpoint = find(name, revision, cache_dir, UserOptions(lowercase, num_heads, pickled))
+    checkpoint = find(name, revision, cache_dir, UserOptions(lowercase, num_heads, pickled, task))
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
     with scope(strategy):
@@ -136,7 +141,8 @@ def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
     if lora_rank is not None:
         add_lora(task.model, lora_rank, train=task.kind.new_layers)
         task.compile()
-    rematerialize(task.model, remat)
+    if remat is not False:
+        rematerialize(task.model, remat)
     return task
 
 

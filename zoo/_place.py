@@ -1,4 +1,4 @@
-"""What a name stands for: a model of the zoo, a folder, a repository or a preset. Without Keras."""
+"""The place that a name refers to: a model of the zoo, a folder, a repository or a preset. Without Keras."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def stands_for(name: str | os.PathLike) -> Entry | Path | str:
         name: As for `zoo.load`.
 
     Returns:
-        The entry of a model of the zoo; a folder, or the prefix of a TensorFlow checkpoint; or a str that begins with
-        `hf:` or `keras-nlp:`.
+        The entry of a model of the zoo; a folder, a file, or the prefix of a TensorFlow checkpoint; or a str that
+        begins with `hf:` or `keras-nlp:`.
 
     Raises:
         ValueError: There is no such name or folder (the message has the nearest ones), or it is both.
@@ -65,9 +65,11 @@ def _existing(folder: str) -> Path:
     if (path := Path(folder)).is_dir() or os.path.isfile(f"{path}.index"):
         return path
     if path.is_file():
-        raise ValueError(
-            f"{folder!r} is a file: expected a folder, or the prefix of a TensorFlow checkpoint.{_prefix(path)}"
-        )
+        if prefix := _prefix(path):
+            raise ValueError(
+                f"{folder!r} is a file: expected a folder, or the prefix of a TensorFlow checkpoint.{prefix}"
+            )
+        return path  # of a checkpoint that is one file, or of one that `find_stored` tells
     if former := left_behind(folder):
         raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
     if os.sep in folder:

@@ -10,7 +10,7 @@ def tokenizers_of_sizes(entry: Entry) -> tuple[Tokenizer, Tokenizer]:
     """Return the tokenizers of source and target, which a model of sizes shares with a bundled model.
 
     Args:
-        entry: Of the model.
+        entry: Entry of the model.
 
     Raises:
         ValueError: It has no tokenizer.
@@ -27,7 +27,7 @@ def no_weights(entry: Entry) -> str:
     """Return the error message for a model that has sizes only, with the remedy.
 
     Args:
-        entry: Of the model.
+        entry: Entry of the model.
     """
     way = f"train a model of zoo.describe({entry.name!r}).config"
     if entry.tokenizer:

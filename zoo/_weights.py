@@ -17,7 +17,7 @@ SPAN = "qa_outputs"  # the layer of a question answering model, which files of s
 
 
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
-    """Assign the weights of a checkpoint to a task, those of labels in the order of the task's labels."""
+    """Assign the weights of a checkpoint to a task, with the weights of labels in the order of the task's labels."""
     layer, is_same_task = task.parts.label_layer, task.name == checkpoint.task
     if layer is None and is_same_task and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
         _assign_if_it_fits(task, checkpoint, CLASSIFIER)
@@ -88,8 +88,7 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
     if CLASSIFIER not in task.kind.new_layers:
         return (SPAN,) if SPAN in task.kind.new_layers and checkpoint.task is not None else ()
     is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels or ()) == 1
-    is_shared = is_shared and task.model.get_layer(CLASSIFIER).kernel.shape[-1] == 1
-    return () if is_shared else (CLASSIFIER,)
+    return () if is_shared and task.model.output["logits"].shape[-1] == 1 else (task.parts.label_layer or CLASSIFIER,)
 
 
 def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
@@ -108,5 +107,5 @@ def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
     elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:
         warn_user(
             f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
-            f"{task.problem!r}, which needs training unless the checkpoint is wrong about itself.",
+            f"{task.problem!r}, which needs training unless the checkpoint names the wrong problem.",
         )

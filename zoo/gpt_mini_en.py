@@ -2,7 +2,7 @@
 
     python -m zoo train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER
 
-`DATA/gutenberg_novels` holds train.txt and valid.txt: a paragraph a line, `= Title =` before each book.
+`DATA/gutenberg_novels` holds train.txt and valid.txt: one paragraph per line, `= Title =` before each book.
 """
 
 from pathlib import Path
@@ -68,7 +68,7 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def _books(path: Path) -> list[str]:
-    """Return the books of a file, without their titles, a paragraph a line."""
+    """Return the books of a file, without their titles, one paragraph per line."""
     import re
 
     return [

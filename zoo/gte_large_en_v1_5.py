@@ -1,7 +1,7 @@
 """GTE v1.5 large, English: sentence embeddings of 1024 numbers, of up to 8192 tokens."""
 
 from keras_transformers.families import gte
-from keras_transformers.families.rotary_encoders import ntk_scaling
+from keras_transformers.families.encoders.gte import ntk_scaling
 from zoo._entry import entry
 
 ENTRY = entry(

@@ -2,7 +2,7 @@
 
     python -m zoo train mini_bert_en --data DATA/gutenberg_novels --out FOLDER
 
-`DATA/gutenberg_novels` holds train.txt and valid.txt: a paragraph a line, `= Title =` before each book.
+`DATA/gutenberg_novels` holds train.txt and valid.txt: one paragraph per line, `= Title =` before each book.
 """
 
 from pathlib import Path

@@ -41,7 +41,7 @@ FILES = ("train.en", "train.de", "test.2016.en", "test.2016.de")  # of the data
 def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: int = 1) -> dict[str, float]:
     """Train from scratch for 8,000 updates (133 epochs of 60), resuming an interrupted run; measure test2016.
 
-    The weights are the mean of the last ten epochs'; `last_` scores are those of the last epoch's.
+    The weights are the mean of the last ten epochs'; `last_` scores are for the weights of the last epoch.
     """
     import keras
 

@@ -1,4 +1,4 @@
-"""Beam search: several texts of each prompt grow side by side, and only the likeliest go on."""
+"""Beam search: several texts of each prompt grow side by side, and only the likeliest are continued."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ class BeamSearch:
     def _is_done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
         """Return which beams are of a prompt that is done, boolean (B * n,).
 
-        Its best score (B,) is no better than its worst hypothesis; where no beam can go on, it is minus infinity.
+        Its best score (B,) is no better than its worst hypothesis; where no beam can be continued, it is minus
+        infinity.
         """
         worst = ops.reshape(hypotheses.score, (-1, self.num_beams))[:, -1]  # (B,)
         early = ops.logical_and(early_stopping > 0, ops.repeat(worst > NO_BEAM, self.num_beams))

@@ -30,11 +30,11 @@ class BucketedService:
     Numbers of rows and lengths are rounded up, so that few programs are compiled.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with its `language_model_head`.
         reader: Texts to prompts: a `python_text.PromptReader` or `SourceReader`.
-        spelling: What each token adds to a text.
-        prescribed: What the checkpoint prescribes.
+        spelling: Text that each token adds.
+        prescribed: Generation settings of the checkpoint.
     """
 
     def __init__(

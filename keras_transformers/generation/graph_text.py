@@ -19,7 +19,7 @@ class PromptReader:
     """A reader of prompts of a causal language model; too long ones lose their beginning, to fit the new tokens in.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         graph: The tokenizer.
         max_length: Tokens of prompt and text together, at most.
     """
@@ -51,10 +51,10 @@ class PromptReader:
 
 
 class SourceReader:
-    """A reader of texts for the encoder, with the decoder's start token; too long texts lose their end.
+    """A reader of texts for the encoder, with the decoder's start token; too long texts are cut by the tokenizer.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         graph: The tokenizer of what it reads.
         max_length: Tokens of a text, at most; on either side, where the model has a bound.
     """
@@ -113,8 +113,8 @@ class Writer:
     """A writer from tokens to texts, in the graph what `Spelling.text` is in Python.
 
     Args:
-        spelling: What each token adds.
-        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+        spelling: Text that each token adds.
+        begins: Whether generated texts are complete (encoder-decoder); if not, they continue prompts.
     """
 
     def __init__(self, spelling: Spelling, begins: bool):

@@ -16,7 +16,7 @@ class OutputMatrix:
     times faster, so that copy is kept, in the dtype of the model: 154 MB more for GPT-2 in float32.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         model: A model with a `language_model_head`.
 
     Attributes:

@@ -25,8 +25,8 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
 
     Args:
         logits: float32 (B, V).
-        state: Its `token_ids`, `lengths`, `num_new`, `limit` and `read` are read.
-        request: Of as many rows.
+        state: State, of which `token_ids`, `lengths`, `num_new`, `limit` and `read` are read.
+        request: Request with the same number of rows.
         program: The `Program`: its `eos_ids` and `prescribed` are read.
     """
     token_ids, lengths = state.token_ids, state.lengths
@@ -65,8 +65,8 @@ def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
 
     Args:
         logits: float32 (B, V).
-        prescribed: Of the `Program`.
-        state: Its `lengths`, `num_new` and `limit` are read.
+        prescribed: As in `Program`.
+        state: State, of which `lengths`, `num_new` and `limit` are read.
     """
     if prescribed.finite:
         largest = float(np.finfo("float32").max)
@@ -142,7 +142,7 @@ def favour_end(logits: Tensor, eos_ids: tuple[int, ...], num_new: Tensor, start:
 
     Args:
         logits: float32 (B, V).
-        eos_ids: Which tokens end a text.
+        eos_ids: Ids of the end tokens.
         num_new: int32 (B,), new tokens so far.
         start: New tokens before it begins.
         base: Above 1.

@@ -22,7 +22,7 @@ class Prescribed(NamedTuple):
         read_repetition: Greater than 1, tokens that the row has read are likelier; below 1 less likely.
         read_ngram: Length of n-grams that are not copied from the text that a row has read; 0 for no ban.
         decay: New tokens after which the end becomes likelier, and the base of the factor; None for never.
-        typical_p, epsilon_cutoff, eta_cutoff: Of samples: see `sampling`.
+        typical_p, epsilon_cutoff, eta_cutoff: Sampling parameters; see `sampling`.
         finite: Whether NaN logits become 0, and infinite ones the largest numbers.
         renormalize: Whether in beam search the probabilities of the tokens that are left add up to 1 again.
     """

@@ -32,7 +32,7 @@ class Method(Protocol):
         """Return the state before the first token, with what the method keeps besides."""
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
-        """Return the state with one more token for each row that goes on, from logits (B, V)."""
+        """Return the state with one more token for each unfinished row, from logits (B, V)."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Program:
     Args:
         prefill: `models.decoder.prefill`.
         step: `models.decoder.step`; beside an encoder with `cross_attention_scores`.
-        project: From hidden states (B, D) to logits (B, V).
+        project: Function from hidden states (B, D) to logits (B, V).
         eos_ids: Tokens that end a text.
-        token_bytes: What each token adds to a text.
-        prescribed: What the checkpoint prescribes.
+        token_bytes: Bytes that each token adds to a text.
+        prescribed: Generation settings of the checkpoint.
         cache_increment: Places that a full cache gets; None where it has room for all tokens from the start.
         attends: Whether the decoder attends to an encoder, where there is one.
-        shares_ids: Whether the token ids of a source, where there is one, are those of the texts.
+        shares_ids: Whether the token ids of a source, where there is one, have the same meaning as the texts'.
     """
 
     prefill: Callable
@@ -71,14 +71,14 @@ class Program:
         place only, and is half as large.
 
         Args:
-            method: How tokens are chosen.
+            method: Method that chooses tokens.
             prompts: int32 (B, P), padded on the right.
             lengths: int32 (B,), at least 1.
             limit: int32 (B,), tokens of prompt and text at most.
-            request: Of B rows.
+            request: Request of B rows.
             number: n, texts or beams for each prompt: int, or an int32 scalar tensor.
-            source: Of a model with an encoder, `encoder_token_ids` and `encoder_padding_mask`, both int32 (B, S);
-                without, `{}`.
+            source: Inputs of the encoder, if there is one: `encoder_token_ids` and `encoder_padding_mask`, both int32
+                (B, S); for any other model, `{}`.
             room: Places for new tokens after P, where it must be known beforehand (JAX); as many as needed when None.
 
         Returns:
@@ -106,8 +106,8 @@ class Program:
 
         Args:
             method: As for `start`.
-            state, request: Of `start`; the state may be one of this function, too.
-            turns: How many at most; each adds one token, or more with `prompt_lookup`.
+            state, request: As returned by `start`; the state may come from this function, too.
+            turns: Maximum number of turns; each adds one token, or more with `prompt_lookup`.
         """
 
         def unfinished(count, state):
@@ -131,9 +131,9 @@ class Program:
         """Take turns as long as a condition holds.
 
         Args:
-            goes_on: From the number of turns and the state to a boolean scalar.
+            goes_on: Function from the number of turns and the state to a boolean scalar: whether the loop continues.
             method, request: As for `advance`.
-            count, state: Before the first turn.
+            count, state: Number of turns and state before the first turn.
 
         Returns:
             The number of turns and the state after the last one.
@@ -145,7 +145,7 @@ class Program:
         return ops.while_loop(goes_on, body, (count, state))
 
     def turn(self, method: Method, state: State, request: Request) -> State:
-        """Return the state with one token more for each row that goes on."""
+        """Return the state with one token more for each unfinished row."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         logits, cache = self.read(state, take_at(state.token_ids, places), places)  # (B, 1, V)
         return method(self, state._replace(cache=cache), without_length(logits), request)
@@ -158,7 +158,7 @@ class Program:
         """Compute the logits (B, T, V) after tokens, and the cache with their keys and values.
 
         Args:
-            state: Its cache is read.
+            state: State, of which the cache is read.
             token_ids: int32 (B, T).
             places: int32 (B, T), the place of each in its row.
         """
@@ -180,9 +180,9 @@ class Program:
         """Add a token to each row that has not ended, and note which rows end with it.
 
         Args:
-            state: Of any rows, such as the candidates of beam search.
+            state: State with any number of rows, such as the candidates of beam search.
             token: int32 (B,).
-            stop: Of these rows.
+            stop: Stop strings of these rows.
         """
         going = ops.logical_not(state.finished)
         places = ops.arange(ops.shape(state.token_ids)[1], dtype="int32")
@@ -221,7 +221,7 @@ def make_program(
     """Return the program of a model.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a language model's head.
         token_bytes, project, prescribed, cache_increment: As in `Program`.
         in_place: Whether the cache may be overwritten, as `layers.Attention` says.

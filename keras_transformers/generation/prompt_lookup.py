@@ -27,10 +27,10 @@ class LookupProgram(Program):
     """A `Program` that guesses the next tokens of each row, and reads the last token and the guesses in one pass.
 
     The method chooses after each of them as it would without guesses, so the texts are the same: greedy ones and
-    samples, with all penalties and stop strings. A row goes on in the same pass while its guesses are what was chosen.
-    Cache entries of wrong guesses lie after the row's end, where no token sees them; later ones replace them. In
-    floating point a pass of n + 1 tokens may round in another way than n + 1 passes: two tokens whose logits differ by
-    less than that may change places.
+    samples, with all penalties and stop strings. A row continues in the same pass while its guesses are what was
+    chosen. Cache entries of wrong guesses lie after the row's end, where no token sees them; later ones replace them.
+    In floating point a pass of n + 1 tokens may round in another way than n + 1 passes: two tokens whose logits differ
+    by less than that may change places.
 
     Args:
         guesses: n, tokens that are guessed.
@@ -43,7 +43,7 @@ class LookupProgram(Program):
     ) -> tuple[Tensor, State]:
         """Take turns as long as a condition holds: see `Program.loop`.
 
-        Turns of one token and turns with guesses have loops of their own: a branch in one loop would cost a small model
+        Turns of one token and turns with guesses have separate loops: a branch in one loop would cost a small model
         a tenth of its speed in TensorFlow, as the ops of the branch that is not taken are visited, too.
         """
         source = state.read[0] if state.cache.source and self.shares_ids else None  # (B, S)
@@ -139,7 +139,7 @@ def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, until: Tensor, numbe
     """Guess the next tokens of each row: those that followed its last tokens before.
 
     The longest n-gram counts, of `SHORTEST` to `LONGEST` tokens; of equally long ones the latest. A guess that comes to
-    the end of the row goes on with its first token again, as a row that repeats itself does.
+    the end of the row is continued with its first token again, as a row that repeats itself does.
 
     Args:
         token_ids: int32 (B, L).

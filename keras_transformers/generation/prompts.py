@@ -9,7 +9,9 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.rows import tell_cut
 from keras_transformers.utils.tensor_types import Tensor
 
-TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
+TOO_MANY = (
+    "max_new_tokens must be less than {max_length}: the model takes at most that many tokens, including the first."
+)
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
 NOTHING = "The text is blank: there is nothing to read."
@@ -31,7 +33,7 @@ def longest_text(config: TransformerConfig, max_length: int) -> int:
     """Return the largest number of tokens of prompt and new text together.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         max_length: Tokens of a text that is read, at most.
     """
     may_be_longer = config.kind == "encoder_decoder" and most_tokens(config) > config.max_length
@@ -46,10 +48,10 @@ def check_answer(truncated: bool, error: str, max_length: int) -> None:
 
 
 def begin_id(config: TransformerConfig) -> int | None:
-    """Return the token that stands for an empty prompt; None if the model has none.
+    """Return the token that replaces an empty prompt; None if the model has none.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
     """
     return config.bos_id if config.bos_id is not None else next(iter(config.eos_ids), None)
 
@@ -58,7 +60,7 @@ def decoder_start_id(config: TransformerConfig) -> int:
     """Return the token that the decoder of an encoder-decoder begins with.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
 
     Raises:
         ValueError: It has none.

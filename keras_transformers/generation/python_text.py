@@ -24,7 +24,7 @@ class PromptReader:
     """A reader of prompts of a causal language model; too long ones lose their beginning, to fit the new tokens in.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         tokenizer: Text to ids.
         max_length: Tokens of prompt and text together, at most.
     """
@@ -61,11 +61,11 @@ class PromptReader:
 
 
 class SourceReader:
-    """A reader of texts for the encoder, with the decoder's start token; too long texts lose their end.
+    """A reader of texts for the encoder, with the decoder's start token; too long texts are cut by the tokenizer.
 
     Args:
-        config: Of the model.
-        tokenizer: Of what it reads.
+        config: Configuration of the model.
+        tokenizer: Tokenizer of the texts that the model reads.
         max_length: Tokens of a text, at most; on either side, where the model has a bound.
     """
 
@@ -93,8 +93,8 @@ class Writer:
     """A writer from tokens to texts.
 
     Args:
-        spelling: What each token adds.
-        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+        spelling: Text that each token adds.
+        begins: Whether generated texts are complete (encoder-decoder); if not, they continue prompts.
     """
 
     def __init__(self, spelling: Spelling, begins: bool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,13 @@ SAMPLING_PARAMETERS = {
 OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
 OF_BEAMS = ("length_penalty", "coverage_penalty", "early_stopping")
 OF_SOURCES = ("coverage_penalty",)
+OF_CALLS = (
+    "num_beams",
+    "num_sequences",
+    "prompt_lookup",
+    "stop",
+    "token_bias",
+)  # options that are no parameter of a row
 
 
 class Request(NamedTuple):
@@ -102,8 +110,8 @@ def make_sampling_parameters(
     """Return all sampling parameters as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
-        rows: Their number, B.
-        values: By name, a number or one number a row; only parameters that the method has.
+        rows: Number of rows, B.
+        values: Numbers by the name of the parameter, or one number per row; only parameters that the method has.
         num_beams: Beams, 1 for samples.
         has_source: Whether the model has an encoder.
 
@@ -120,8 +128,12 @@ def make_sampling_parameters(
         method_of = dict.fromkeys(OF_SAMPLES, "samples, num_beams=1")
         method_of |= dict.fromkeys(OF_BEAMS, "beams, num_beams=2 or more")
         method_of |= {} if has_source else dict.fromkeys(OF_SOURCES, "models with an encoder")
-        hints = "".join(f" {name} is for {method_of[name]}." for name in unknown if name in method_of)
-        raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {list(parameters)}.{hints}")
+        method_of |= dict.fromkeys(OF_CALLS, "generate, and not for this call")
+        known = [*parameters, *OF_CALLS]
+        near = {name: difflib.get_close_matches(name, known, n=1) for name in unknown if name not in method_of}
+        hints = [f" {name} is for {method_of[name]}." for name in unknown if name in method_of]
+        hints += [f" The name nearest to {name} is {names[0]}." for name, names in near.items() if names]
+        raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {known}.{''.join(hints)}")
     return {
         name: _column(name, parameter, values.get(name, parameter.neutral), rows)
         for name, parameter in SAMPLING_PARAMETERS.items()
@@ -135,7 +147,7 @@ def make_request(
     """Return a request of so many rows, as arrays.
 
     Args:
-        rows: Their number, B.
+        rows: Number of rows, B.
         stop: Strings before which a text ends.
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
         values, num_beams, has_source: As for `make_sampling_parameters`.
@@ -197,9 +209,9 @@ def _column(name: str, parameter: SamplingParameter, value: Any, rows: int) -> n
     if array.dtype.kind == "b" and parameter.high == 1:
         array = array.astype(parameter.dtype)
     if array.dtype.kind not in "iuf" or (parameter.dtype == "int32" and array.dtype.kind == "f"):
-        raise ValueError(f"{name} is a number of type {parameter.dtype}, or one a text: received {value!r}.")
+        raise ValueError(f"{name} is a number of type {parameter.dtype}, or one per text: received {value!r}.")
     if array.shape not in ((), (rows,)):
-        raise ValueError(f"{name} is one number or one a text ({rows}): received the shape {array.shape}.")
+        raise ValueError(f"{name} is one number or one per text ({rows}): received the shape {array.shape}.")
     if not ((array >= parameter.low) & (array <= parameter.high)).all():
         raise ValueError(f"{name} {range_of(parameter)}: received {value!r}.")
     return np.broadcast_to(array.astype(parameter.dtype), (rows,))
@@ -214,7 +226,7 @@ def out_of_range(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return which rows have a parameter out of its range, by name a boolean (B,); NaN is out of every range.
 
     Args:
-        parameters: Some of `SAMPLING_PARAMETERS`, each (B,).
+        parameters: Parameters among `SAMPLING_PARAMETERS`, each (B,).
     """
     failed = {}
     for name, value in parameters.items():

@@ -25,7 +25,7 @@ class Sampling:
         return state
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
-        """Append one token to each row that goes on; see `program.Method`."""
+        """Append one token to each unfinished row; see `program.Method`."""
         changed = penalties.apply(logits, state, request, program)  # (B, V)
         seeds = ops.stack([request.seed, request.sequence * 2**20 + state.num_new], axis=1)  # (B, 2)
         token = choose(changed, request, seeds, program.prescribed)  # (B,)

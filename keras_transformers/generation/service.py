@@ -42,11 +42,11 @@ class GenerationService:
     """A language model from text to text.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a `language_model_head`.
         reader: Texts to prompts: a `graph_text.PromptReader` or `SourceReader`.
-        spelling: What each token adds to a text.
-        prescribed: What the checkpoint prescribes.
+        spelling: Text that each token adds.
+        prescribed: Generation settings of the checkpoint.
 
     Attributes:
         module: The weights and tables, to be saved.
@@ -83,8 +83,8 @@ class GenerationService:
             text: string (B,).
             error: string (B,), why nothing is generated for a row; "" where something is.
             sequences: int32, n texts for each prompt.
-            request: Of B rows.
-            decoding: How to decode.
+            request: Request of B rows.
+            decoding: Decoding options.
 
         Returns:
             `generated_text`, `score` and `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its
@@ -179,7 +179,7 @@ class GenerationService:
         Args:
             defaults: The request of `serving_default`, one row.
             sequences: Texts for each prompt.
-            decoding: How to decode.
+            decoding: Decoding options.
         """
         names = list(sampling_parameters_of(decoding.num_beams, self.has_source))
 

@@ -27,9 +27,9 @@ class Spelling(NamedTuple):
     """The bytes of tokens: a body, added at once, and a rest, such as the space after a word, added before the next.
 
     Args:
-        bodies, rests: Bytes of each id in mid-sentence. Where texts have a beginning of their own, at which tokens are
-            spelled in another way, the bytes of each id as the first token follow: V or 2 V entries.
-        is_text: Which of the V ids add anything; the others, special tokens, are as if they were not there.
+        bodies, rests: Bytes of each id in mid-sentence. If the first token of a text is decoded in another way, the
+            bytes of each id as the first token follow: V or 2 V entries.
+        is_text: Whether each of the V ids adds text; the others, special tokens, are skipped.
     """
 
     bodies: list[bytes]
@@ -40,7 +40,7 @@ class Spelling(NamedTuple):
         """Return the bytes that tokens spell.
 
         Args:
-            token_ids: Of the text.
+            token_ids: Token ids of the text.
             before: The token before them, of the prompt that they continue.
         """
         content, last, size = bytearray(), before, len(self.is_text)
@@ -57,8 +57,8 @@ def spell(tokenizer: Tokenizer, config: TransformerConfig, begins: bool) -> Spel
 
     Args:
         tokenizer: A `Tokenizer`.
-        config: Of the model: its end tokens add nothing, nor do rows of it that are no token.
-        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+        config: Configuration of the model. Its end tokens and rows without a token spell nothing.
+        begins: Whether generated texts are complete (encoder-decoder); if not, they continue prompts.
 
     Raises:
         ValueError: As `text.pieces.token_bytes`.

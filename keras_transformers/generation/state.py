@@ -91,12 +91,12 @@ def first_state(
     """Return the state before the first new token.
 
     Args:
-        cache: Of the prompts, B rows.
+        cache: Cache of the prompts (B rows).
         token_ids: int32 (B, T), the prompts, padded on the right, with room for the new tokens.
         lengths: int32 (B,), tokens of each prompt.
         limit: int32 (B,), tokens of prompt and text at most.
         last_entry: int32 (B,), as in `State`.
-        stop: Of B rows.
+        stop: Stop strings of B rows.
     """
     zeros = ops.zeros_like(lengths)
     return State(

@@ -28,7 +28,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     Papers: GPT, Radford et al. 2018; GPT-2, Radford et al. 2019.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         generation: As for `Writing`.
 
     Predicts:
@@ -38,7 +38,8 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
         - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
           by length ** `length_penalty`.
         - `num_tokens` (int): its new tokens.
-        - `truncated` (bool): whether the prompt was too long and lost its beginning.
+        - `truncated` (bool): whether the prompt was too long and lost its beginning, on whichever side the
+          tokenizer cuts texts.
         - `error` (str): why the text was not answered; empty if it was.
 
         With `num_sequences` > 1 the first three are lists.

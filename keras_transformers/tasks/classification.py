@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,17 +11,29 @@ import keras
 from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.next_token import WithNextToken
 from keras_transformers.data.sources.protocols import Objective
-from keras_transformers.heads import classification_head, language_model_head, last_token, text_classification_head
+from keras_transformers.heads import classification_head, language_model_head, last_token
 from keras_transformers.models import decoder, encoder
-from keras_transformers.tasks.answers.label_answers import describe_labels, name_labels, number_labels
-from keras_transformers.tasks.answers.one_pass import OnePass
+from keras_transformers.tasks.answers.label_answers import (
+    LabelAnswers,
+    likeliest_signatures,
+    name_labels,
+    number_labels,
+)
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import text_signatures
-from keras_transformers.tasks.answers.zero_shot import TEMPLATE, check_template, zero_shot_method, zero_shot_signatures
+from keras_transformers.tasks.answers.zero_shot import (
+    TEMPLATE,
+    check_template,
+    reason_left_out,
+    zero_shot_method,
+    zero_shot_signatures,
+)
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import label_report
+from keras_transformers.tasks.vectors.score_head import ScoreHead
+from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
@@ -43,6 +55,8 @@ def classification(
     problem: str | None = None,
     lm_weight: float = 0.0,
     template: str = TEMPLATE,
+    pooling: str | Sequence[str] | None = None,
+    dense: Sequence[Mapping[str, Any]] = (),
     made_for: str | None = "classification",
 ) -> Parts:
     """Build a classifier, or a regression, of texts or pairs of texts.
@@ -53,16 +67,18 @@ def classification(
     Understanding by Generative Pre-Training", which trains the language model too, with a weight of 0.5.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         labels: Names of the classes, or their number.
         problem: `"single_label"` (one class a text), `"multi_label"` (any number of classes) or `"regression"` (a
             number for each label).
         lm_weight: Weight of a decoder's next-token loss, which is added to the loss of the labels; 0 for none. The
             model then has a second output in training, `language_model_logits`, and Keras puts the names of outputs
-            before those of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor
-            exported.
-        template: Of `task.zero_shot`, which a classifier of entailment has: the sentence that a label is put in, at
-            `{}`, and that is exported.
+            before the names of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted
+            nor exported.
+        template: Sentence for `task.zero_shot` and the export of an entailment classifier; the label replaces `{}`.
+        pooling: As in `tasks.sentence_embedding`, with layers in `dense` behind it; the classifier of the family when
+            None. Encoders only.
+        dense: Layers behind the pooling, as of `tasks.sentence_embedding`; the last one has a unit for each label.
         made_for: The task that the checkpoint was made for. If it is another one, a decoder's texts get an end token.
 
     Predicts:
@@ -74,6 +90,9 @@ def classification(
         - `scores` (dict of label to float), for regression.
         - `truncated` (bool): whether the text was longer than `max_length` and was cut.
 
+        Of more than 1,000 labels, `probabilities` has the 100 likeliest, the likeliest first; `top=` asks for another
+        number of them.
+
     Exports:
         `serving_default` takes `text`, and `pair` takes `text` and `text_pair`, (B,) strings. For C labels, both
         return:
@@ -83,9 +102,18 @@ def classification(
         - `scores` (B, C) float32, for regression.
         - `truncated` (B,) bool.
 
+        `labels` takes nothing and returns `labels` (C,) string, in the order of `probabilities` or `scores`; the file
+        assets.extra/labels.json says the same.
+
+        For more than 1,000 labels, `labels` of multi-label is (B, K): the labels that apply, in the order of all, then
+        empty strings. K is the largest number of labels of a text in the batch. `top` takes `text`, and `top_pair`
+        takes `text` and `text_pair`. Both return the 100 likeliest labels, the likeliest first: `labels` (B, 100)
+        string, `probabilities` (B, 100), and `truncated`.
+
         If a label begins with "entail", `zero_shot` takes `text` (B,) and `labels` (L,) strings, put in the template.
         It returns `label` (B,) string and `probabilities` (B, L), one of these labels a text,
-        `multi_label_probabilities` (B, L), each label by itself, and `truncated`.
+        `multi_label_probabilities` (B, L), each label by itself, and `truncated`. A maximum length that is too
+        small for the template leaves the signature out, with a warning.
 
     Raises:
         ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or it is not
@@ -108,11 +136,14 @@ def classification(
     check_template(template)
     if made_for != KIND.name and config.kind == "decoder" and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
-    model = _model(setup, classes, bool(lm_weight))
+    head = ScoreHead(setup, len(classes.names), pooling, dense)
+    model = _model(setup, head, bool(lm_weight))
     served = _served(model)
     answer, write = partial(_answer, classes), partial(name_labels, classes)
     signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
-    signatures |= zero_shot_signatures(served, classes, template)
+    signatures |= likeliest_signatures(setup.kind.takes_pairs, served, answer, classes)
+    left_out = reason_left_out(setup, classes, template)
+    signatures |= {} if left_out else zero_shot_signatures(served, classes, template)
     return Parts(
         model,
         setup.tokenizer,
@@ -120,16 +151,18 @@ def classification(
         objective=lambda: _objective(classes, config.fill_id, bool(lm_weight)),
         losses=lambda: _losses(classes, bool(lm_weight)),
         metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [target_metrics.Perplexity()]} if lm_weight else {}),
-        answers=OnePass(setup, served, signatures, describe_labels(classes)),
+        answers=LabelAnswers(setup, served, signatures, classes, left_out),
         class_weights=classes.class_weights,
-        label_layer="classifier",
+        label_layer=head.layer,
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,
         judged_by=JUDGED_BY[classes.problem],
         report=label_report(classes),
+        report_options={} if classes.problem == "regression" else {"top": len(classes.names)},
         saved_options={} if template == TEMPLATE else {"template": template},
-        saved=lambda: {"labels": list(classes.names), "problem": classes.problem},
+        saved=lambda: {**_saved_head(head, classes), "labels": list(classes.names), "problem": classes.problem},
         attributes={
             "labels": classes.names, "problem": classes.problem, "lm_weight": lm_weight, "template": template,
+            "pooling": pooling, "dense": head.dense,
             "zero_shot": zero_shot_method(setup, served, classes, template),
         },
     )  # fmt: skip
@@ -141,8 +174,10 @@ def _objective(classes: Labels, fill_id: int, has_language_model: bool) -> Objec
 
 
 def _losses(classes: Labels, has_language_model: bool) -> dict[str, keras.losses.Loss]:
-    label_loss = {"logits": LOSSES[classes.problem]()}
-    return label_loss | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if has_language_model else {})
+    losses: dict[str, keras.losses.Loss] = {"logits": LOSSES[classes.problem]()}
+    if has_language_model:
+        losses[LANGUAGE_MODEL] = target_losses.CrossEntropy()
+    return losses
 
 
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
@@ -153,12 +188,13 @@ KIND = Kind(
     "classification",
     classification,
     models=("encoder", "decoder"),
-    new_layers=("pooler", "pooler_norm", "classifier"),
+    new_layers=("pooler", "pooler_norm", "classifier", *NEW_LAYERS),
     shares_head=("ranking",),
     saved_options=("template",),
     needs_labels=True,
     takes_weights=True,
     takes_pairs=True,
+    joins_texts=True,
 )
 
 
@@ -171,17 +207,22 @@ def _check_weight(lm_weight: Any, kind: str) -> None:
         )
 
 
-def _model(setup: Setup, classes: Labels, has_language_model: bool) -> keras.Model:
+def _saved_head(head: ScoreHead, classes: Labels) -> dict[str, Any]:
+    """Return what `save` writes of the head, and of the activation of its scores, which sentence-transformers reads."""
+    activation = "sigmoid" if classes.problem == "multi_label" else "linear"
+    return head.saved(activation) if head.pooling is not None else {"activation": activation}
+
+
+def _model(setup: Setup, head: ScoreHead, has_language_model: bool) -> keras.Model:
     config, dtype = setup.config, setup.dtype
     is_decoder = config.kind == "decoder"
     backbone = (decoder if is_decoder else encoder)(config, outputs=setup.outputs, dtype=dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
     mask = backbone.input["padding_mask"]
-    num_classes = len(classes.names)
     if is_decoder:
-        logits = classification_head(config, last_token(states, mask), num_classes, dtype)  # (B, C)
+        logits = classification_head(config, last_token(states, mask), head.count, dtype)  # (B, C)
     else:
-        logits = text_classification_head(config, states, mask, num_classes, dtype)  # (B, C)
+        logits = head.scores(states, mask)  # (B, C)
     outputs = {"logits": logits}
     if has_language_model:
         embedding = backbone.get_layer("token_embedding")

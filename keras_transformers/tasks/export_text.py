@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from keras_transformers.tasks.answers.label_answers import name_labels, number_labels
+from keras_transformers.tasks.answers.label_answers import likeliest_signatures, name_labels, number_labels
 from keras_transformers.tasks.answers.named_model import NamedModel
 from keras_transformers.tasks.answers.one_pass import TracedService
 from keras_transformers.tasks.answers.readers import GraphReader, Tensors
@@ -48,14 +48,14 @@ def export_text(
     output of the classifier is replaced by, for a single label, `label` (B,) and `probabilities` (B, C); for
     multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; for regression, `scores`
     (B, C). Only core TensorFlow ops are used, if the model uses no others: neither Keras nor this
-    package is needed to serve it. A model that takes strings, with `Tokenize`, has its own `model.export`.
+    package is needed to serve it. A model that takes strings, with `Tokenize`, has `model.export` for that.
 
     Args:
         model: Functional or sequential, with inputs (B, T) named `token_ids` and perhaps `segment_ids` and
             `padding_mask`; or with one input of any name, of token ids. Where T is fixed, rows are padded to it.
         tokenizer: The tokenizer that the model was trained with.
-        folder: Such as `"serving/own/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old one. Of
-            several workers, the chief writes it.
+        folder: Folder to write, such as `"serving/own/1"`. It is replaced if it is a SavedModel; an interrupted export
+            leaves the old one. Of several workers, the chief writes it.
         labels: Names of the classes, or their number, if the model is a classifier: its one output, or the one named
             `logits` (without `from_logits`, `probabilities`), has shape (B, C). None to export the outputs as they are,
             without softmax.
@@ -97,19 +97,25 @@ def export_text(
     classes = None if labels is None else make_labels(labels, problem)
     answer = _as_they_are if classes is None else _labelled(named, read, classes, from_logits)
     write = as_computed if classes is None else partial(name_labels, classes)
-    signatures = text_signatures("segment_ids" in named.input, named, answer, write)
+    takes_pairs = "segment_ids" in named.input
+    signatures = text_signatures(takes_pairs, named, answer, write)
+    signatures |= {} if classes is None else likeliest_signatures(takes_pairs, named, answer, classes)
     if is_chief(strategy_of(model)):
-        _write(named, read, signatures, folder)
+        _write(named, read, signatures, folder, () if classes is None else classes.names)
 
 
 def _write(
-    named: NamedModel, read: GraphReader, signatures: Mapping[str, Signature], folder: str | os.PathLike
+    named: NamedModel,
+    read: GraphReader,
+    signatures: Mapping[str, Signature],
+    folder: str | os.PathLike,
+    labels: Sequence[str],
 ) -> None:
     from keras_transformers.tasks.answers.saved_model import export
 
     with merged(named.model):
         service = TracedService(named.model, signatures, read)
-        export(folder, service.module, service.signatures)
+        export(folder, service.module, service.signatures, labels=labels)
 
 
 def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad_id: int | None) -> GraphReader:
@@ -120,7 +126,7 @@ def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad
     max_length = longest if max_length is None else max_length
     check_length(graph, max_length, pairs="segment_ids" in named.input)
     if max_length is None:
-        raise ValueError("the model does not say how long a text may be: pass max_length, its most tokens.")
+        raise ValueError("the model does not specify the maximum length of a text: pass max_length, in tokens.")
     if longest and max_length > longest:
         raise ValueError(f"max_length must be at most {longest}, the most tokens of the model: received {max_length}.")
     return GraphReader(graph, int(max_length), named.length)
@@ -177,7 +183,9 @@ def _check_scale(scores: np.ndarray, is_single: bool, from_logits: bool) -> None
         raise ValueError("the model gives probabilities already, rows that sum to 1: pass from_logits=False.")
     if not are_shares and not from_logits:
         told = [round(float(score), 3) for score in scores[0]]
-        raise ValueError(f"from_logits=False is for a model that gives probabilities: this one gives {told}, say.")
+        raise ValueError(
+            f"from_logits=False is for a model that gives probabilities: this one gives, for example, {told}."
+        )
 
 
 def _check_largest_id(named: NamedModel, read: GraphReader, largest: int) -> None:

@@ -39,7 +39,7 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         whole_word: Whether all pieces of a word are hidden together.
 
     Predicts:
@@ -107,7 +107,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
     """Return the predictions that fill each `[MASK]` of a text.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         model: A model with the input `mask_positions`.
         output: Name of its output of logits (B, M, V).
     """

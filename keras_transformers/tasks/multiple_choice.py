@@ -19,6 +19,8 @@ from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import choice_report
+from keras_transformers.text.files.packed import kind_of
+from keras_transformers.text.files.records import JSON, PARQUET
 from keras_transformers.text.text_checks import check_texts, listed
 
 LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is padding
@@ -32,7 +34,7 @@ def multiple_choice(setup: Setup) -> Parts:
     Paper: Devlin et al. 2018, section 4.4, https://arxiv.org/abs/1810.04805.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
 
     Predicts:
         One dict a text, read with its list of choices in `pairs`:
@@ -69,7 +71,11 @@ def multiple_choice(setup: Setup) -> Parts:
 
 
 def read_choices(
-    path: str | Path, label: str | None = None, labelled: bool = True
+    path: str | Path,
+    label: str | None = None,
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    errors: str = "strict",
 ) -> tuple[list[str], list[int] | None, list[list[str]]]:
     """Return texts, numbers of the right choices and lists of choices from JSON lines of `text`, `choices` and `label`.
 
@@ -77,17 +83,19 @@ def read_choices(
         path: A file named `.jsonl`.
         label: The name of `label` in the file, if it has another one.
         labelled: Whether labels are read.
+        encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
 
     Raises:
         ValueError: The file has another format, a name is missing, or choices are no lists.
     """
-    if Path(path).suffix.lower() != ".jsonl":
+    if kind_of(Path(path)) not in (*JSON, PARQUET):
         raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
-    texts, _, found = read_table(path, label="choices")
+    reading = {"encoding": encoding, "errors": errors}
+    texts, _, found = read_table(path, label="choices", **reading)
     choices = found or []
     if wrong := [number for number, row in enumerate(choices, 1) if not isinstance(row, list)]:
         raise ValueError(f"{path}, row {wrong[0]}: 'choices' is {choices[wrong[0] - 1]!r}; expected a list of texts.")
-    return texts, read_table(path, label=label or "label").labels if labelled else None, choices
+    return texts, read_table(path, label=label or "label", **reading).labels if labelled else None, choices
 
 
 KIND = Kind(
@@ -98,6 +106,7 @@ KIND = Kind(
     needs_labels=True,
     takes_weights=True,
     takes_pairs=True,
+    joins_texts=True,
     needs_pairs=True,
     lists_pairs=True,
     read=read_choices,
@@ -132,7 +141,7 @@ def _padded(pairs: Any) -> list[list[str]]:
         raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(pairs)[:60]!r}.")
     rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(given)]
     if empty := [number for number, row in enumerate(rows) if not any(row)]:
-        raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")
+        raise ValueError(f"`pairs[{empty[0]}]` contains no text: expected at least one.")
     width = max(map(len, rows), default=1)
     return [row + [""] * (width - len(row)) for row in rows]
 

@@ -26,19 +26,22 @@ SOURCE_TABLE = "encoder_token_embedding/embeddings"  # of an encoder with a voca
 def add_tokens(task: Task, tokens: Sequence[str]) -> Task:
     """Return a task whose tokenizer has new tokens, and whose model has rows for them.
 
-    Each new row of the embedding, and of an output layer with weights of its own, is the mean of the rows of the pieces
+    Each new row of the embedding, and of an output layer with separate weights, is the mean of the rows of the pieces
     that the token was cut into before; a bias likewise. All else is kept, so that texts without the new tokens give the
     same hidden states, and the same logits of the old tokens. Train it before use: the rows are only a start, and a
     model that writes now also gives the new tokens a share of its probability.
     Paper: Hewitt 2021, "Initializing New Word Embeddings for Pretrained Language Models".
 
-    In texts the tokens are found as `transformers` finds those of its `add_tokens`: in parts of words, too, and in any
-    case where the tokenizer lower-cases. Where space belongs to the next word (SentencePiece: T5, Marian), the one
-    before a new token is lost, there as here: what such a model writes lacks it. And `MarianTokenizer` numbers new
-    tokens once, as the source does: it cannot read two vocabularies of unlike sizes that have some.
+    In texts a new word is found as a whole word, not in parts of other words, and in any case where the tokenizer
+    lower-cases; marks, words of scripts without spaces and tokens of a vocabulary of characters are found anywhere: see
+    `text.wider_vocabulary.widened`. The saved tokenizer.json says so, and `transformers` finds the same. Where space
+    belongs to the next word (SentencePiece: T5, Marian), the one before a new token is lost, there as here: what such a
+    model writes lacks it. And `MarianTokenizer` numbers new tokens once, as the source does: it cannot read two
+    vocabularies of unlike sizes that have some.
 
     Args:
-        task: It is not changed. What was prepared for training by `add_lora` is added to the new task, not before.
+        task: Task, which is not changed. What was prepared for training by `add_lora` is added to the new task, not
+            before.
         tokens: Words, without whitespace around them.
 
     Returns:

@@ -41,7 +41,8 @@ class Kind(NamedTuple):
     saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
     needs_labels: bool = False  # to fit and evaluate, a text needs a label, or a target text
     takes_pairs: bool = False  # a text may have a second text
-    needs_pairs: bool = False  # a text always has a second text
+    needs_pairs: bool = False  # a text always has one
+    joins_texts: bool = False  # the two texts of a pair are one row, with a segment each
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
     takes_weights: bool = False  # a text is one row, so that it may have a weight
     lists_pairs: bool = False  # a text has a list of second texts
@@ -202,24 +203,22 @@ class Parts:
     Args:
         model: A plain functional `keras.Model`: a dict of inputs to a dict of outputs.
         tokenizer: The tokenizer, perhaps with an end token behind texts.
-        source: From (texts, labels, pairs) and keyword-only options of its own to a source of rows.
-        objective: Returns an objective for `data.batches.pipeline`.
+        source: Function from (texts, labels, pairs) and keyword-only options to a source of rows.
+        objective: Function that returns an objective for `data.batches.pipeline`.
         losses, metrics: Return the losses and metrics by output; new ones for each `compile`.
         answers: The predictions.
         label_output: The output of the labels, if they are one array.
         label_needed: Description of a row's label, if options of the task decide that it needs one to fit.
-        pairs_needed: Whether options of the task decide that a text needs a second one to fit; `kind.needs_pairs` is
-            for prediction, too.
-        class_weights: From a dict of weights by label to an array (C,); None if texts have no classes.
+        pairs_needed: Whether a text needs a second one to fit, by the options; `kind.needs_pairs`: to predict, too.
+        class_weights: Function from a dict of weights by label to an array (C,); None if texts have no classes.
         loss_weights: Weights of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is the labels; None if there is none.
         saved_options: The values of `kind.saved_options`.
-        scorer: From texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
+        scorer: Function from texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
         rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
         judged_by: The metric of `label_output` by which the best epoch is chosen.
-        report: From texts, labels, pairs and the predictions for them to the report of `reports.measure`, a dict for
-            JSON. None if it is the metrics of `evaluate`.
-        saved: Returns further options of `checkpoints.saving.save_folder`, at each `save`.
+        report: Function from texts, labels, pairs, predictions, `report_options` to a report for `reports.measure`.
+        saved: Function that returns further options of `checkpoints.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
         token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.
@@ -243,6 +242,7 @@ class Parts:
     rows_alone: bool = True
     judged_by: str = "accuracy"
     report: Callable[..., dict[str, Any]] | None = None
+    report_options: Mapping[str, Any] = field(default_factory=dict)
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -260,9 +260,9 @@ def of_answers(name: str, doc: str, section: str = "", own: str = "") -> propert
     """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
 
     Args:
-        name: Of the attribute.
-        doc: Of the property.
-        section: Of a method's docstring: it says what the section `own` of the task's function says.
+        name: Name of the attribute.
+        doc: Docstring of the property.
+        section: Section of a method's docstring: it says what the section `own` of the task's function says.
     """
 
     def attribute(task: Any) -> Any:
@@ -293,7 +293,7 @@ def check_process(process: int) -> None:
 def described(task: Any) -> str:
     """Return a line about a task: its name, model, parameters, labels, and the longest text in tokens."""
     config, labels = task.config, task.parts.attributes.get("labels")
-    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count)
+    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count) or "0"
     model = f"{config.family} of {layers} layers x {config.hidden_dim}"
     facts = [repr(task.name), model, f"{task.model.count_params():,} parameters"]
     facts += [f"labels {shown(list(labels))}"] if labels else []

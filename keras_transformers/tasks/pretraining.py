@@ -27,7 +27,7 @@ def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         whole_word: Whether all pieces of a word are hidden together.
 
     Predicts:
@@ -83,6 +83,7 @@ KIND = Kind(
     pretraining,
     models=("encoder",),
     new_layers=("pooler", *HEAD, "next_sentence"),
+    joins_texts=True,
     takes_documents=True,
 )
 
@@ -108,6 +109,7 @@ def _document_source(setup: Setup) -> Callable[..., SentencePairs]:
         if hasattr(texts, "element_spec"):
             raise ValueError("pre-training draws pairs from documents in memory: received a tf.data.Dataset.")
         documents = Documents.encode(texts, setup.tokenizer)
-        return SentencePairs(documents, setup.tokenizer, setup.max_length, short_probability)
+        types = setup.tokenizer.has_types
+        return SentencePairs(documents, setup.tokenizer, setup.max_length, short_probability, has_types=types)
 
     return source

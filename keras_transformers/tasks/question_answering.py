@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,23 +58,24 @@ def question_answering(
     A context that is too long for the model is read in overlapping windows, each with the whole question. `predict`,
     the export and the answers of `evaluate` read at most `max_windows` of them; `fit` reads all of them. A window
     without the answer, or with a part of it only, has `[CLS]` as its target. The answer is the span with the largest
-    sum of logits in any window. A question of more than half a window is cut, unless its context leaves it more room.
-    If the question or the context is blank, the answer is `""`, with score 0.
+    sum of logits in any window, as in BERT's evaluation on SQuAD. A question of more than half a window is cut, unless
+    its context leaves it more room. If the question or the context is blank, the answer is `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         stride: Tokens by which windows overlap; fewer where windows are short.
         max_answer_length: The most tokens of an answer.
         num_candidates: The number of spans that `predict` and the export return besides the answer.
         no_answer: Whether the answer may be `""`, for a context that has none.
-        null_threshold: With `no_answer`, by how much the logits of no answer must exceed those of the best span.
+        null_threshold: Margin, with `no_answer`, by which the logits of no answer must exceed the best span's.
         max_windows: The most windows of one context that are read to answer.
 
     Predicts:
         One dict a question of `texts`, read with its context in `pairs`:
 
-        - `answer` (str): a span of the context; `""` for no answer.
+        - `answer` (str): a span of the context, of whole tokens; `""` for no answer. White space that belongs to a
+          token, as in byte-level tokens with untrimmed offsets, is kept, as in the pipeline of transformers 4.
         - `score` (float): the product of the probabilities of its first and its last token, in their window.
         - `start`, `end` (int): its place in the context, in characters, the end not included.
         - `candidates` (list of dict): up to `num_candidates` spans, the best first, each with these four keys.
@@ -128,11 +129,13 @@ def question_answering(
     )
 
 
-def read_questions(path: str | Path, column: Any = None, labelled: bool = True) -> tuple[list, list | None, list]:
+def read_questions(
+    path: str | Path, column: Any = None, labelled: bool = True, encoding: str = "utf-8", errors: str = "strict"
+) -> tuple[list, list | None, list]:
     """Read questions, answers and contexts from a file in the format of SQuAD."""
     if column is not None:
         raise ValueError(f"{path} is JSON in the format of SQuAD, which has no column {column!r}: leave it out.")
-    found = read_squad(path, labelled)
+    found = read_squad(path, labelled, encoding, errors)
     return found.questions, found.answers if labelled else None, found.contexts
 
 
@@ -144,6 +147,7 @@ KIND = Kind(
     saved_options=("stride", "max_windows", *SpanOptions._fields),
     needs_labels=True,
     takes_pairs=True,
+    joins_texts=True,
     needs_pairs=True,
     read=read_questions,
     held_out_by="pairs",
@@ -206,9 +210,10 @@ def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
     return [[text for _, text in row] for row in check_answers(labels, contexts)]
 
 
-def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
+def _report(texts: Any, labels: Any, pairs: Any, found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return exact match and F1, and the wrong answers with the highest scores."""
-    predicted, right = [row["answer"] for row in answers], _right(labels, pairs)
+    answers, right = [*found], _right(labels, pairs)
+    predicted = [row["answer"] for row in answers]
     wrong = {}
     for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):
         if not answer_scores([answer["answer"]], [texts_of])["f1"]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
 from keras import ops
 
+from keras_transformers.checkpoints.settings.cross_encoder import ACTIVATIONS
 from keras_transformers.data.objectives.class_targets import Classification
-from keras_transformers.tasks.answers.one_pass import OnePass
+from keras_transformers.tasks.answers.one_pass import CHECKED, OnePass
 from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
@@ -18,14 +20,29 @@ from keras_transformers.tasks.inputs.labels import label_numbers
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import pair_report
+from keras_transformers.tasks.vectors.embedding_prompts import Prompts, before
+from keras_transformers.tasks.vectors.logit_score import LogitScore
+from keras_transformers.tasks.vectors.score_head import ScoreHead
+from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, padded_tokenizer
 from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.utils.untrusted import shown
 
 LOSSES = ("binary", "listwise")
 
 
-def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
+def ranking(
+    setup: Setup,
+    *,
+    loss: str = "binary",
+    activation: str = "linear",
+    pooling: str | Sequence[str] | None = None,
+    dense: Sequence[Mapping[str, Any]] = (),
+    score_tokens: Sequence[int] | None = None,
+    prompts: Mapping[str, str] | None = None,
+    default_prompt: str | None = None,
+) -> Parts:
     """Build a cross-encoder: it scores pairs of texts, how well the second one answers the first.
 
     It is slower and more accurate than comparing sentence embeddings: use it on the few documents that a search found.
@@ -33,23 +50,35 @@ def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
     Pairwise Approach to Listwise Approach".
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         loss: `"binary"`: each pair has a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
             are lists of documents, all of one length, and labels the numbers of the right documents, from 0.
+        activation: Activation that gives `score`: `"linear"` (the logit) or `"sigmoid"` (its sigmoid). Folders of
+            sentence-transformers name it.
+        pooling: As in `tasks.sentence_embedding`, with layers in `dense` behind it; the classifier of the family when
+            None.
+        dense: Layers behind the pooling, as of `tasks.sentence_embedding`; the last one has one unit.
+        score_tokens: For a decoder, which needs them: the id of the token whose logit after the pair is the score, such
+            as that of "yes"; and perhaps of one whose logit is subtracted, such as "no". The pair stands as the
+            tokenizer joins two texts.
+        prompts: Texts that `rank` and the export put before queries, by name.
+        default_prompt: Name of the prompt of queries for which none is asked for, in `predict` and `fit` too.
 
     Predicts:
         One dict a pair, of a query in `texts` and a document in `pairs`:
 
-        - `score` (float): a logit, the higher the better the second text answers the first.
-        - `probability` (float): the sigmoid of `score`.
+        - `score` (float): the higher, the better the second text answers the first; a logit, or with
+          `activation="sigmoid"` a number from 0 to 1.
+        - `probability` (float): the sigmoid of the logit.
         - `truncated` (bool): whether the pair was longer than `max_length` and was cut.
 
     Exports:
         `serving_default` takes `text` and `text_pair`, (B,) strings. It returns `score` and `probability`, (B,)
-        float32, and `truncated`, (B,) bool.
+        float32, and `truncated`, (B,) bool. Where there are `prompts`, `prompted` takes `prompt`, too: the text that
+        is put before `text`, in place of the default one.
 
     Raises:
-        ValueError: The loss is unknown.
+        ValueError: The loss, the activation, the pooling or a layer is unknown, or the last layer has not one unit.
 
     Example:
 
@@ -64,36 +93,58 @@ def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}: received {loss!r}.")
-    scorer = pair_scorer(setup)
-    answers = OnePass(setup, scorer, {"serving_default": _signature(scorer)}, _describe)
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {ACTIVATIONS}: received {activation!r}.")
+    head = _head(setup, pooling, dense, score_tokens)
+    known = Prompts({} if prompts is None else prompts, default_prompt)
+    stored = {"prompts": {**known.texts}, "default_prompt": default_prompt}
+    scorer = head.scorer() if isinstance(head, LogitScore) else pair_scorer(setup, head.scores)
+    columns = (*CHECKED, partial(check_texts, "prompt"))
+    answers = OnePass(setup, scorer, _signatures(scorer, activation, known), _describe, read_columns=columns)
     return Parts(
-        **(_learn_pairs if loss == "binary" else learn_choices)(setup, scorer),
+        **(_learn_pairs if loss == "binary" else learn_choices)(setup, scorer, known.text_of(None)),
         answers=answers,
-        saved=lambda: {"labels": ["LABEL_0"]},
-        attributes={"loss": loss, "rank": _ranker(answers)},
-    )
+        saved=lambda: head.saved(activation, stored),
+        saved_tokenizer=padded_tokenizer(setup),
+        attributes={
+            "loss": loss, "activation": activation, "pooling": pooling, "dense": dense,
+            "score_tokens": score_tokens, **stored,
+            "rank": _ranker(answers, known),
+        },
+    )  # fmt: skip
 
 
 KIND = Kind(
     "ranking",
     ranking,
-    models=("encoder",),
-    new_layers=("pooler", "pooler_norm", "classifier"),
+    models=("encoder", "decoder"),
+    new_layers=("pooler", "pooler_norm", "classifier", *NEW_LAYERS),
     shares_head=("classification",),
     needs_labels=True,
     takes_weights=True,
     takes_pairs=True,
+    joins_texts=True,
     needs_pairs=True,
 )
 
 
-def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
+def _head(setup: Setup, pooling: Any, dense: Any, score_tokens: Any) -> ScoreHead | LogitScore:
+    if setup.config.kind == "decoder" and pooling is None and not dense:
+        return LogitScore(setup, score_tokens)
+    if score_tokens is not None:
+        raise ValueError(
+            f"score_tokens are for a decoder without pooling: received {shown(score_tokens)}. Leave them out."
+        )
+    return ScoreHead(setup, 1, pooling, dense)
+
+
+def _learn_pairs(setup: Setup, scorer: keras.Model, prompt: str) -> dict[str, Any]:
     """Return the parts of a task that learns from each pair by itself; all parts but `answers`."""
-    expected = "labels of the loss 'binary' are numbers from 0 to 1, one a pair"
+    expected = "labels of the loss 'binary' are numbers from 0 to 1, one per pair"
     return {
         "model": scorer,
         "tokenizer": setup.tokenizer,
-        "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1)),
+        "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1), prompt),
         "objective": lambda: Classification(1, "multi_label", setup.config.fill_id),
         "losses": lambda: {"logits": target_losses.BinaryCrossEntropy()},
         "metrics": lambda: {"logits": [target_metrics.BinaryAccuracy()]},
@@ -102,30 +153,63 @@ def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
     }
 
 
-def _signature(scorer: keras.Model) -> Signature:
+def _signatures(scorer: keras.Model, activation: str, prompts: Prompts) -> dict[str, Signature]:
+    default = prompts.text_of(None)
+
     def read(reader: Reader, texts: Any, pairs: Any) -> Tensors:
-        return reader(texts, pairs)
+        return reader(before(default, texts) if default else texts, pairs)
+
+    def read_prompted(reader: Reader, texts: Any, pairs: Any, given: Any) -> Tensors:
+        return reader(before(given, texts), pairs)
 
     def compute(encoded: Tensors) -> Tensors:
         outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
-        score = ops.cast(outputs["logits"][:, 0], "float32")  # (B,)
-        return {"score": score, "probability": ops.sigmoid(score), "truncated": encoded["truncated"]}
+        logit = ops.cast(outputs["logits"][:, 0], "float32")  # (B,)
+        probability = ops.sigmoid(logit)
+        score = probability if activation == "sigmoid" else logit
+        return {"score": score, "probability": probability, "truncated": encoded["truncated"]}
 
-    return Signature(("text", "text_pair"), read, compute)
+    signatures = {"serving_default": Signature(("text", "text_pair"), read, compute)}
+    if prompts.texts:
+        signatures["prompted"] = Signature(("text", "text_pair", "prompt"), read_prompted, compute, ranks=(1, 1, 1))
+    return signatures
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(row[name]) for name in ("score", "probability")}
 
 
-def _ranker(answers: OnePass) -> Callable[..., list[dict[str, Any]]]:
+def _ranker(answers: OnePass, prompts: Prompts) -> Callable[..., list[dict[str, Any]]]:
     def rank(
-        query: str, documents: Sequence[str], *, top: int | None = None, batch_size: int = 32, verbose: Any = "auto"
+        query: str,
+        documents: Sequence[str],
+        *,
+        top: int | None = None,
+        prompt: str | None = None,
+        prompt_text: str | None = None,
+        batch_size: int = 32,
+        verbose: Any = "auto",
     ) -> list[dict[str, Any]]:
-        """Sort documents by their score for a query, best first: dicts of `index`, `score` and `text`."""
+        """Sort documents by their score for a query, best first: dicts of `index`, `score` and `text`.
+
+        Args:
+            query: The query.
+            documents: Any number of texts.
+            top: Number of documents to return; None for all.
+            prompt: Name of one of the task's `prompts`, which is put before the query; `default_prompt` when None.
+            prompt_text: Instead, a prompt of your own; `""` for none.
+            batch_size, verbose: As for `predict`.
+        """
         documents = check_texts("documents", documents)
         (top,) = check_counts(top=max(len(documents), 1) if top is None else top)
-        found = answers.predict([query] * len(documents), documents, batch_size=batch_size, verbose=verbose)
+        columns, asked = ([query] * len(documents), documents), prompts.text_of(prompt, prompt_text)
+        options = {"batch_size": batch_size, "verbose": verbose}
+        if asked == prompts.text_of(None):
+            found = answers.predict(*columns, **options)
+        elif "prompted" in answers.signatures:
+            found = answers.ask("prompted", (*columns, [asked] * len(documents)), **options)
+        else:
+            found = answers.predict([asked + query] * len(documents), documents, **options)
         rows = [{"index": i, "score": row["score"], "text": documents[i]} for i, row in enumerate(found)]
         return sorted(rows, key=lambda row: -row["score"])[:top]
 

@@ -33,7 +33,7 @@ def replaced_tokens(setup: Setup, *, whole_word: bool = False) -> Parts:
     Paper: Clark et al. 2020, https://arxiv.org/abs/2003.10555.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         whole_word: Whether all pieces of a word are replaced together.
 
     Predicts:
@@ -89,7 +89,7 @@ KIND = Kind(
 
 def _signature(model: keras.Model) -> Signature:
     def read(reader: Reader, texts: Any) -> Tensors:
-        return reader(texts, with_offsets=True)
+        return reader(texts, with_words=True)
 
     def compute(encoded: Tensors) -> Tensors:
         logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.inputs.labels import Labels
-from keras_transformers.training.metrics.class_scores import class_scores, confusion, macro_f1, total_scores
+from keras_transformers.training.metrics.class_scores import (
+    class_scores,
+    confusions,
+    label_scores,
+    macro_f1,
+    total_scores,
+)
 from keras_transformers.training.metrics.embedding_metrics import spearman
 
 if TYPE_CHECKING:
     from keras_transformers.tasks.task import Task
 
 Report = dict[str, Any]
-Answers = list[dict[str, Any]]
+Answers = Iterable[dict[str, Any]]
 Wrong = Mapping[int, tuple[float, dict[str, Any]]]  # by row: how bad the prediction is, and what the report shows
 WORST = 20  # wrong predictions in a report
 LEAST = float(np.finfo(np.float32).tiny)  # a probability whose logarithm is finite
@@ -35,7 +42,8 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     Returns:
         Metrics by name, as from `evaluate`; and, all of it ready for `json.dumps`:
         `classes`: by label, or type of entity, `precision`, `recall`, `f1`, `support` and `predicted`;
-        `confusion`: `labels`, and `counts`, a row for each true label with the number of predictions of each label;
+        `confusion`: for up to 200 labels `labels`, and `counts`, a row for each true label with the number of
+        predictions of each label; for more, `pairs` of labels that are confused: `label`, `predicted` and `count`;
         `worst`: wrong predictions, the most confident ones first, with `text`, `label` (the true one), `predicted`, and
         a number such as the probability or the error.
 
@@ -56,9 +64,10 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     if task.parts.report is None:
         return task.evaluate(texts, labels, pairs=pairs, batch_size=batch_size)
     if labels is None:
-        raise ValueError(f"{task.name} needs labels, one a text, to evaluate: received None.")
-    task.dataset(texts, labels, pairs=pairs, shuffle=False)  # checks them, and warns of texts that are cut
-    return task.parts.report(texts, labels, pairs, task.predict(texts, pairs, batch_size=batch_size))
+        raise ValueError(f"{task.name} needs labels, one per text, to evaluate: received None.")
+    evaluation_set(task, [texts, labels, pairs], {})  # checks them, and warns of texts that are cut
+    options = {"batch_size": batch_size, "verbose": "auto", **task.parts.report_options}
+    return task.parts.report(texts, labels, pairs, task.predict_stream(texts, pairs, **options))
 
 
 def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
@@ -70,7 +79,9 @@ def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
     [{'text': 'b', 'label': 'y'}, {'text': 'a', 'label': 'x'}]
     """
     rows = sorted(wrong, key=lambda row: -wrong[row][0])[:WORST]
-    named = {"text": texts} | ({} if pairs is None else {"text_pair": pairs})
+    named = {"text": texts}
+    if pairs is not None:
+        named["text_pair"] = pairs
     return [{name: _shown(column[row]) for name, column in named.items()} | wrong[row][1] for row in rows]
 
 
@@ -89,55 +100,56 @@ def label_report(classes: Labels) -> Callable[..., Report]:
 
     def report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
         name = "scores" if classes.problem == "regression" else "probabilities"
-        values = np.array([[*answer[name].values()] for answer in answers], np.float64)  # (N, C)
-        found, wrong = reports[classes.problem](classes, classes.to_numbers(labels), values)
+        rows = (np.fromiter(answer[name].values(), np.float64) for answer in answers)  # (C,) each
+        found, wrong = reports[classes.problem](classes, classes.to_numbers(labels), rows)
         return {**found, "worst": worst(texts, pairs, wrong)}
 
     return report
 
 
-def _of_classes(classes: Labels, true: np.ndarray, probabilities: np.ndarray) -> tuple[Report, Wrong]:
-    names, found, rows = classes.names, probabilities.argmax(axis=1), np.arange(len(true))
-    true = true.astype(np.int64).reshape(-1)
-    counts = confusion(true, found, len(names))  # (C, C)
-    scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
-    sure = probabilities[rows, found]
+def _of_classes(classes: Labels, true: np.ndarray, rows: Iterator[np.ndarray]) -> tuple[Report, Wrong]:
+    names, true = classes.names, true.astype(np.int64).reshape(-1)
+    read = [(row.argmax(), row.max(), row[right]) for row, right in zip(rows, true, strict=True)]  # N * C may be many
+    found, sure, given = (np.array(column) for column in zip(*read, strict=True))  # (N,) each
+    scores = label_scores(names, true, found)
     wrong = {
         int(row): (
             sure[row],
             {"label": names[true[row]], "predicted": names[found[row]], "probability": float(sure[row])},
         )
-        for row in rows[true != found]
+        for row in np.flatnonzero(true != found)
     }
     measured = {
         "accuracy": float(np.mean(true == found)),
-        "cross_entropy": float(-np.log(np.maximum(probabilities[rows, true], LEAST)).mean()),
+        "cross_entropy": float(-np.log(np.maximum(given, LEAST)).mean()),
         "macro_f1": macro_f1(scores),
     }
-    return {**measured, "classes": scores, "confusion": {"labels": [*names], "counts": counts.tolist()}}, wrong
+    return {**measured, "classes": scores, "confusion": confusions(names, true, found)}, wrong
 
 
-def _of_sets(classes: Labels, true: np.ndarray, probabilities: np.ndarray) -> tuple[Report, Wrong]:
-    true, found = true.astype(bool), probabilities >= 0.5  # (N, C)
-    counts = (true & found).sum(axis=0), found.sum(axis=0), true.sum(axis=0)  # (C,) each
+def _of_sets(classes: Labels, true: np.ndarray, rows: Iterator[np.ndarray]) -> tuple[Report, Wrong]:
+    counts = np.zeros((3, len(classes.names)), np.int64)  # of each label: right predictions, predictions, targets
+    wrong, misses = {}, 0
+    for row, (probabilities, right) in enumerate(zip(rows, true.astype(bool), strict=True)):  # N * C may be many
+        found = probabilities >= 0.5  # (C,)
+        counts += right & found, found, right
+        missed = np.abs(probabilities - 0.5)[right != found]
+        misses += missed.size
+        if missed.size:
+            shown = {"label": _chosen(classes, right), "predicted": _chosen(classes, found)}
+            sure = 0.5 + missed.max()
+            wrong[row] = sure, {**shown, "probability": float(sure)}
     scores = class_scores(classes.names, *counts)
-    surest = np.where(true != found, np.maximum(probabilities, 1 - probabilities), 0.0).max(axis=1, initial=0.0)  # (N,)
-
-    def names(row: np.ndarray) -> list[str]:
-        return [name for name, chosen in zip(classes.names, row, strict=True) if chosen]
-
-    wrong = {
-        int(row): (
-            surest[row],
-            {"label": names(true[row]), "predicted": names(found[row]), "probability": float(surest[row])},
-        )
-        for row in np.flatnonzero(surest)
-    }
-    measured = {"binary_accuracy": float(np.mean(true == found)), "f1": total_scores(*counts)["f1"]}
+    measured = {"binary_accuracy": 1 - misses / true.size, "f1": total_scores(*counts)["f1"]}
     return {**measured, "macro_f1": macro_f1(scores), "classes": scores}, wrong
 
 
-def _of_numbers(classes: Labels, true: np.ndarray, found: np.ndarray) -> tuple[Report, Wrong]:
+def _chosen(classes: Labels, row: np.ndarray) -> list[str]:
+    return [classes.names[number] for number in np.flatnonzero(row)]
+
+
+def _of_numbers(classes: Labels, true: np.ndarray, rows: Iterator[np.ndarray]) -> tuple[Report, Wrong]:
+    found = np.array([*rows])
     true = true.astype(np.float64).reshape(len(found), -1)  # (N, C)
     errors = np.abs(found - true)
     measured = {"mean_absolute_error": float(errors.mean())}
@@ -196,4 +208,4 @@ def choice_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Repo
             probability = answer["probabilities"][answer["choice"]]
             shown = {"label": choices[right], "predicted": choices[answer["choice"]], "probability": probability}
             wrong[row] = probability, shown
-    return {"accuracy": 1 - len(wrong) / len(answers), "worst": worst(texts, None, wrong)}
+    return {"accuracy": 1 - len(wrong) / len(labels), "worst": worst(texts, None, wrong)}

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import keras
-from keras import ops
 
 from keras_transformers.data.objectives.text_groups import Grouped, TextGroups
 from keras_transformers.heads import grouped
-from keras_transformers.heads.text_vectors import dense_layers, pooled
+from keras_transformers.heads.text_vectors import normalized, pooled, vector_layers
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.inputs.grouped_texts import group_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -18,15 +17,18 @@ from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
 from keras_transformers.tasks.vectors.embedding_prompts import Prompts
 from keras_transformers.tasks.vectors.group_labels import Spearman, label_reader
+from keras_transformers.tasks.vectors.similarities import find_similarity
+from keras_transformers.tasks.vectors.sparse_parts import check_sparse, sparse_parts
 from keras_transformers.tasks.vectors.vector_options import (
-    DENSE_LAYERS,
-    check_dense,
+    NEW_LAYERS,
+    check_layers,
     check_pooling,
+    check_static,
     check_truncation,
     check_widths,
+    padded_tokenizer,
+    width_of,
 )
-from keras_transformers.text.pad_token import with_pad_token
-from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.losses import embedding_losses
 from keras_transformers.training.losses.matryoshka import Matryoshka
 from keras_transformers.training.losses.target_losses import TargetLoss
@@ -55,6 +57,12 @@ LEARNING = {
     ),
 }
 
+# Options of dense vectors, and their defaults.
+OF_DENSE = {
+    "loss": "ranking", "pooling": "mean", "normalize": True, "dense": [], "include_prompt": True, "truncate_dim": None,
+    "matryoshka": None,
+}  # fmt: skip
+
 
 def sentence_embedding(
     setup: Setup,
@@ -67,6 +75,8 @@ def sentence_embedding(
     default_prompt: str | None = None,
     include_prompt: bool = True,
     truncate_dim: int | None = None,
+    similarity: str | None = None,
+    sparse: Mapping[str, Any] | None = None,
     matryoshka: Sequence[int] | Mapping[int, float] | None = None,
 ) -> Parts:
     """Build a model that embeds each text as a vector.
@@ -77,7 +87,7 @@ def sentence_embedding(
     Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         loss: `"ranking"`: learn from positive pairs; all other texts of the batch are negatives
             (`MultipleNegativesRanking`). A row of `pairs` may be a list: the positive, then further negatives. Labels
             may be numbers or names: rows with the same label are no negatives of each other; if None, rows with the
@@ -86,15 +96,23 @@ def sentence_embedding(
         pooling: `"mean"` of all tokens; the `"first"` token, BERT's `[CLS]`; the `"last"` one; `"max"`;
             `"weighted_mean"`, by the place of a token; or `"mean_sqrt_length"`, the sum divided by the root of the
             number of tokens. A list of several: side by side.
-        normalize: Whether vectors are scaled to length one. The similarity of two texts is the cosine in any case.
-        dense: Dense layers between pooling and scaling: for each a dict of `units` and perhaps `activation`
-            (`"linear"`, `"tanh"`, `"relu"`, `"gelu"`, `"silu"` or `"sigmoid"`) and `use_bias`. They start afresh if the
-            checkpoint has none.
+        normalize: Whether vectors are scaled to length one.
+        dense: Layers between pooling and scaling: for each a dict of `units` and perhaps `activation` (`"linear"`,
+            `"tanh"`, `"relu"`, `"gelu"`, `"silu"` or `"sigmoid"`) and `use_bias`; or `{"layer": "layer_norm"}`,
+            `{"layer": "dropout", "rate": 0.1}` or `{"layer": "normalize"}`, which scales to length one. They start
+            afresh if the checkpoint has none.
         prompts: Texts that `embed`, `search` and the export put before texts, by name. Those of `"query"`, and of
             `"document"`, `"passage"` or `"corpus"`, are for searches.
         default_prompt: Name of the prompt of texts for which none is asked for, in `fit` too.
         include_prompt: Whether the tokens of a prompt take part in the pooling.
         truncate_dim: Numbers of a vector that answers keep, from the first; all when None.
+        similarity: Similarity of two vectors in `search`, `predict` and the export: `"cosine"`; `"dot"`, the dot
+            product; or `"euclidean"` or `"manhattan"`, minus the distance. The larger, the nearer. `loss` does not
+            depend on it. `"cosine"` when None, `"dot"` of sparse vectors.
+        sparse: For sparse vectors (SPLADE), a weight for each token of the vocabulary by the head of a masked language
+            model: a dict of `pooling`, `"max"` or `"sum"` over the tokens of a text, and perhaps `activation`,
+            `"relu"` or `"log1p_relu"`, and `max_tokens`, the most tokens of a vector. The options of dense vectors are
+            then left out, and the model is neither trained nor evaluated here.
         matryoshka: Widths at which vectors are learned, the full one among them, so that they may be cut; or a dict
             from these to weights of the loss (`Matryoshka`).
 
@@ -102,18 +120,21 @@ def sentence_embedding(
         One dict a text, or a pair:
 
         - `embedding` (array of float32, (D,)): the vector, for texts alone.
-        - `similarity` (float): the cosine of the two vectors, for texts with `pairs`.
+        - `tokens` (list of str), `weights` (array of float32, (K,)) and `token_ids` (array of int32, (K,)): in its
+          place with `sparse`, the tokens with a weight above 0, the largest first.
+        - `similarity` (float): of the two vectors, by `similarity`, for texts with `pairs`.
         - `truncated` (bool): whether a text was longer than `max_length` and was cut.
 
     Exports:
         `serving_default` takes `text` and returns `embedding` (B, D) float32; `similarity` takes `text` and `text_pair`
         and returns `similarity` (B,) float32: both with the prompt of `default_prompt`. Where there are `prompts`,
         `query` and `document` have theirs, and `prompted` takes `text` and `prompt`, the prompt itself; these return
-        `embedding`. Inputs are (B,) strings, and all return `truncated` (B,) bool.
+        `embedding`. Inputs are (B,) strings, and all return `truncated` (B,) bool. With `sparse`, `token_ids` (B, K)
+        int32 and `weights` (B, K) float32 replace `embedding`, the largest first, in rows padded with -1 and 0.
 
     Raises:
-        ValueError: The loss, the pooling or an activation is unknown, a width is more than a vector has, or an
-            option is of another type.
+        ValueError: The loss, the pooling, the similarity or an activation is unknown, a width is more than a vector
+            has, or an option is of another type.
 
     Example:
 
@@ -126,41 +147,49 @@ def sentence_embedding(
     >>> task.embed(["a fine film", "a dull film"], prompt="query").shape
     (2, 8)
     """
+    if sparse is not None:
+        given = {"loss": loss, "pooling": pooling, "normalize": normalize, "dense": [*dense]}
+        given |= {"include_prompt": include_prompt, "truncate_dim": truncate_dim, "matryoshka": matryoshka}
+        options = check_sparse(sparse, setup, {name: (value, OF_DENSE[name]) for name, value in given.items()})
+        return sparse_parts(setup, options, Prompts(prompts or {}, default_prompt), similarity or "dot")
     if loss not in [*LEARNING]:
         raise ValueError(f"loss must be one of {[*LEARNING]}: received {loss!r}.")
-    ways, dense = check_pooling(pooling), check_dense(dense)
+    ways, dense = check_pooling(pooling), check_layers(dense)
+    if setup.config.mixer == "none":
+        check_static(ways, include_prompt)
     if not isinstance(normalize, bool):
         raise ValueError(f"normalize must be True or False: received {normalize!r}.")
     known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
-    dim = dense[-1]["units"] if dense else setup.config.hidden_dim * len(ways)
+    dim = width_of(dense, setup.config.hidden_dim * len(ways))
+    find_similarity(similarity := "cosine" if similarity is None else similarity)
     kept = check_truncation(truncate_dim, dim)
     widths = None if matryoshka is None else check_widths(matryoshka, dim)
-    learning = LEARNING[loss]
     trained, served = _embedders(setup, ways, dense, normalize, known)
-    answers = EmbeddingAnswers(setup, served, known, kept or dim)
+    answers = EmbeddingAnswers(setup, served, known, kept or dim, similarity)
     stored = {"pooling": pooling, "normalize": normalize, "dense": dense, "truncate_dim": kept, **known.saved}
+    stored["similarity"] = similarity
     return Parts(
         grouped(trained, "embedding_model"),
         setup.tokenizer,
-        source=_source(setup, learning.sizes, label_reader(loss, dim), known),
+        source=_source(setup, LEARNING[loss].sizes, label_reader(loss, dim), known),
         objective=lambda: Grouped(setup.config.fill_id),
-        losses=lambda: {"embedding": Matryoshka(learning.loss(), widths) if widths else learning.loss()},
-        metrics=lambda: {"embedding": [learning.metric()]},
+        losses=lambda: {"embedding": Matryoshka(LEARNING[loss].loss(), widths) if widths else LEARNING[loss].loss()},
+        metrics=lambda: {"embedding": [LEARNING[loss].metric()]},
         answers=answers,
         label_output="embedding",
-        label_needed=learning.labels,
-        pairs_needed=learning.sizes[0] > 1,
+        label_needed=LEARNING[loss].labels,
+        pairs_needed=LEARNING[loss].sizes[0] > 1,
         saved=lambda: {"sentence_transformer": stored},
-        saved_tokenizer=_saved_tokenizer(setup),
+        saved_tokenizer=padded_tokenizer(setup),
         scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
         rows_alone=loss != "ranking",  # whose negatives are the other rows of a batch
-        judged_by=learning.metric().name,
+        judged_by=LEARNING[loss].metric().name,
         report=similarity_report if loss == "cosine" else None,
         attributes={"loss": loss, **stored, "embed": answers.embed, "search": answers.search},
     )
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=DENSE_LAYERS,
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=NEW_LAYERS,
             takes_pairs=True, takes_weights=True)  # fmt: skip
 
 
@@ -175,26 +204,22 @@ def _embedders(
     make = decoder if setup.config.kind == "decoder" else encoder
     backbone = make(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
-    layers = dense_layers(dense)
+    layers = vector_layers(dense)
 
     def embedder(prompt_length: Any = None) -> keras.Model:
         vectors = pooled(ways, states, mask, prompt_length)  # (B, P * D)
         for layer in layers:
             vectors = layer(vectors)  # (B, units)
-        vectors = ops.normalize(vectors, axis=-1) if normalize else vectors
-        inputs = backbone.input | ({} if prompt_length is None else {"prompt_length": prompt_length})
+        vectors = normalized(vectors) if normalize else vectors
+        inputs = dict(backbone.input)
+        if prompt_length is not None:
+            inputs["prompt_length"] = prompt_length
         return keras.Model(inputs, {"embedding": vectors, **setup.optional_outputs(backbone)}, name="embedder")
 
     trained = embedder()
     if prompts.are_pooled:
         return trained, trained
     return trained, embedder(keras.Input((), dtype="int32", name="prompt_length"))
-
-
-def _saved_tokenizer(setup: Setup) -> Tokenizer:
-    """Return the tokenizer with padding, which sentence-transformers needs: decoders often have none."""
-    config, tokenizer = setup.config, setup.tokenizer
-    return with_pad_token(tokenizer, (config.pad_id, *config.eos_ids)) if config.kind == "decoder" else tokenizer
 
 
 def _source(setup: Setup, sizes: range, read_labels: Callable, known: Prompts) -> Callable[..., TextGroups]:

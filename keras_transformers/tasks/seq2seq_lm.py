@@ -53,7 +53,7 @@ def seq2seq_lm(
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         target_tokenizer: Tokenizer of the targets; if None, the tokenizer of the sources.
         label_smoothing: Label smoothing of the loss.
         generation: As for `Writing`.
@@ -65,7 +65,8 @@ def seq2seq_lm(
         - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
           by length ** `length_penalty`.
         - `num_tokens` (int): its new tokens.
-        - `truncated` (bool): whether the source was too long and lost its end.
+        - `truncated` (bool): whether the source was too long and lost its end, or its beginning if the
+          tokenizer cuts on the left.
         - `error` (str): why the text was not answered; empty if it was.
 
         With `num_sequences` > 1 the first three are lists.
@@ -214,7 +215,7 @@ def align(
     A task has it as its method `align(texts, targets, layer=-1)`.
 
     Args:
-        sides, model: Of the task.
+        sides, model: Sides and model of the task.
         texts: Sources.
         targets: A generated text, or any other target, for each source.
         layer: Number of a block of the decoder.

@@ -18,7 +18,7 @@ from keras_transformers.tasks.fit.fit_options import check_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
-from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept
+from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
 from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
@@ -43,7 +43,7 @@ class Task:
             then puts the name of an output before the names of its metrics: `logits_accuracy`.
         dtype: Name of a Keras dtype policy.
         **options: Options of the task, the keyword-only arguments of the function in its file: such as `labels`,
-            `problem` and `lm_weight` of `tasks.classification`, or `generation` of `tasks.causal_lm`.
+            `problem` of `tasks.classification`, or `generation` of `tasks.causal_lm`.
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
@@ -51,8 +51,7 @@ class Task:
         options, kind: The options that were given, and properties of the task, such as `needs_labels`.
 
     Raises:
-        ValueError: An option is unknown or out of range, the tokenizer has more tokens than the model, or `max_length`
-            exceeds the model's.
+        ValueError: An option is unknown or out of range, or the tokenizer or `max_length` exceeds the model's size.
 
     Example:
 
@@ -82,6 +81,7 @@ class Task:
         max_length = config.max_length if max_length is None else max_length
         outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
+        tell_untyped(setup)
         self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
         with building():
             self.options, self.parts = options, kind.make(setup, **options)
@@ -145,9 +145,9 @@ class Task:
             batch_size: Rows, over all replicas.
             batch_tokens: Instead, at most so many rows times their padded length; texts of similar length are batched.
             class_weight, sample_weight: As for `fit` (Keras' own support neither accumulation nor further outputs).
-            **settings: Of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
-                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`, `steps_per_epoch`; and of the task:
-                `buffer_size`, rows of a stream in memory; `packing`; `short_probability`.
+            **settings: Options of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed` (shuffling
+                and masking), `accumulation_steps`, `drop_remainder`, `buckets`, `steps_per_epoch`; options of the task:
+                `buffer_size` (rows of a stream in memory), `packing`, `short_probability`, `whole` (refuse cut texts).
 
         Returns:
             A `tf.data.Dataset`, or on JAX a `keras.utils.PyDataset`. A warning tells how many texts were cut.
@@ -165,8 +165,8 @@ class Task:
         source = parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, parts, self.outputs, class_weight)
         source, objective = with_row_weights(self.kind, source, objective, sample_weight)
-        size = None if batch_tokens else batch_size
         longest = getattr(source, "max_length", self.max_length)  # span corruption shortens longer blocks
+        size = None if batch_tokens else batch_size
         return batches(source, objective, size, batch_tokens=batch_tokens, max_length=longest, **settings)
 
     def fit(
@@ -204,7 +204,7 @@ class Task:
                 `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
             warmup: Share of the steps in which the rate rises.
-            weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `AdamW`.
+            weight_decay, clip_norm, accumulation_steps, ema_momentum: Options of `AdamW`.
             class_weight: Weight of a text in the loss by its label, a name or number; 1 for labels that are left out.
             sample_weight: Weight of each text in the loss, a number of at least 0.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, a dict of these, texts alone where the task

@@ -23,6 +23,7 @@ from keras_transformers.tasks.tokens.token_targets import TokenTargets
 from keras_transformers.tasks.tokens.word_answers import answer_tokens, describe_tokens, number_tokens
 from keras_transformers.tasks.tokens.word_reports import word_report
 from keras_transformers.tasks.tokens.word_source import read_texts, token_source
+from keras_transformers.text.space_splitting import split_at_spaces
 from keras_transformers.training.metrics import target_metrics
 
 
@@ -32,21 +33,24 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     Texts to learn from are lists of words, with a label for each; or strings, with entities (start, end, type) in
     characters. Words are joined by spaces, in training as in `predict`, which takes strings or lists of words.
 
-    The tokenizer splits texts into words of its own, at punctuation for instance, and these into tokens. Each of its
-    words gets the label of its first token. Metrics count each given word once, by its first token. Words that are cut
-    off, and words without a token, such as U+200D alone, are not counted; warnings tell how many.
+    The words of a text are the same for every tokenizer, by Unicode's rules in a simple form: see `text.words_of_text`.
+    Each gets the label of its first token; words that one token covers, as often in Chinese, are one. A given word that
+    is several by the rules, such as "U.S.", is learnt as several, and metrics count it once, by its first token. If
+    tokens cover several words separated by spaces, as byte pairs learned without a pre-tokenizer do, texts are split
+    at spaces first. Words that are cut off, and words without a token, such as U+200D alone, are not learnt, with a
+    warning, and cannot be measured: `evaluate` and validation data with such words are an error.
     Papers: BERT, Devlin et al. 2018, https://arxiv.org/abs/1810.04805, section 5.3.
 
     Args:
-        setup: What every task is given.
+        setup: Settings common to all tasks.
         labels: Names of the classes. If most are `O` or begin with `B-` or `I-` (or also `E-`, `S-`, `L-`, `U-` or
             `M-`), they mark entities; `bio_labels` makes them. Others are plain tags.
 
     Predicts:
         One dict a text, a string or a list of words:
 
-        - `tokens` (list of dict): for each word of the tokenizer its `text` and `label` (str), `score`, the probability
-          of the label (float), and `start` and `end` (int), its place in the text, in characters.
+        - `tokens` (list of dict): for each word its `text` and `label` (str), `score`, the probability of the label
+          (float), and `start` and `end` (int), its place in the text, in characters; white space is in none.
         - `entities` (list of dict), if labels mark entities: the same keys; `label` is the type, and `score` the mean
           score of its words.
         - `truncated` (bool): whether the text was longer than `max_length` and was cut.
@@ -59,6 +63,9 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         - `entity`, the span of the text, and `label`, its type, (B, E) string, `start` and `end` (B, E) int32, `score`
           (B, E) float32: the entities, if labels mark them.
         - `truncated` (B,) bool.
+
+        `labels` takes nothing and returns `labels` (C,) string, in the order of the model's logits; the file
+        assets.extra/labels.json says the same.
 
     Raises:
         ValueError: There are fewer than two labels, or two are the same.
@@ -88,13 +95,14 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     token_labels = TokenLabels(classes.names)
     if token_labels.odd:
         warnings.warn(token_labels.describe_odd(), stacklevel=4)
+    given, setup = setup.tokenizer, setup.with_tokenizer(split_at_spaces(setup.tokenizer))
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
     outputs = {"logits": token_classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)
     model = keras.Model(backbone.input, {**outputs, **setup.optional_outputs(backbone)}, name="token_classifier_model")
     return Parts(
         model,
-        setup.tokenizer,
+        given,
         source=token_source(setup, token_labels),
         objective=lambda: TokenTargets(len(classes.names), setup.config.fill_id),
         losses=lambda: {"logits": TokenCrossEntropy()},
@@ -131,7 +139,7 @@ def _metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
 
 def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
     def read(reader: Reader, texts: Any) -> Tensors:
-        return reader(texts, with_offsets=True)
+        return reader(texts, with_words=True)
 
     def answer(encoded: Tensors) -> Tensors:
         logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T, C)
@@ -141,4 +149,5 @@ def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
         return {**answer_tokens(found, texts, labels), "truncated": found["truncated"]}
 
     signatures = {"serving_default": Signature(("text",), read, answer, write)}
-    return OnePass(setup, model, signatures, describe_tokens, read_columns=(lambda texts: read_texts(texts)[1],))
+    read_columns = (lambda texts: read_texts(texts)[1],)
+    return OnePass(setup, model, signatures, describe_tokens, read_columns=read_columns, labels=labels.names)

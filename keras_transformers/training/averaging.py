@@ -18,7 +18,7 @@ def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5")
     """Return the `count` files that were written last, oldest first.
 
     Args:
-        folder: Where `keras.callbacks.ModelCheckpoint(save_weights_only=True)` wrote.
+        folder: Folder written by `keras.callbacks.ModelCheckpoint(save_weights_only=True)`.
         count: Number of files.
         pattern: Glob of the file names.
 
@@ -91,7 +91,7 @@ class AverageEpochs(keras.callbacks.Callback):
     than their mean. A resumed run uses the files of the epochs before the interruption.
 
     Args:
-        folder: Where to write `epoch-00000.weights.h5` and so on; the last `count` are kept. Use one folder for each
+        folder: Folder for `epoch-00000.weights.h5` and so on; the last `count` files are kept. Use one folder for each
             run: files of the same or later epochs, from another run, are replaced.
             Of several workers, the chief writes them.
         count: Epochs to average; fewer if training stops early.
@@ -124,7 +124,7 @@ class AverageEpochs(keras.callbacks.Callback):
         super().set_params(params)
         epochs = params.get("epochs", self.count)  # `evaluate` has none
         if epochs < self.count:  # not in `on_train_begin`, where `Resume` may set the first epoch
-            raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs; expected at most as many.")
+            raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs: expected at most {epochs}.")
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ class BestEpoch(keras.callbacks.Callback):
 
     Attributes:
         best: The value of the best epoch; None before the first.
-        best_epoch: Its number from 0.
+        best_epoch: Number of the best epoch, from 0.
 
     Raises:
         ValueError: The direction is neither; or from `fit`, the name is not in the logs.

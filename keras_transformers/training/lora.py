@@ -23,7 +23,7 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     Paper: Hu et al. 2021, https://arxiv.org/abs/2106.09685.
 
     Args:
-        model: Of `models`, with or without heads; compiled or not.
+        model: Model made by a function of `models`, with or without heads, compiled or not.
         rank: Columns of A and rows of B.
         alpha: Scale of the adapters; `rank` when None.
         train: Names of layers that are trained as a whole, such as a new `"classifier"`; names that the model does not
@@ -67,7 +67,7 @@ def merged(model: keras.Model) -> Iterator[bool]:
     adapters into the kernels that it saves.)
 
     Args:
-        model: With adapters or without.
+        model: Model with or without adapters.
 
     Yields:
         Whether the model has adapters.

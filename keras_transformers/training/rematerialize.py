@@ -16,8 +16,8 @@ def rematerialize(model: keras.Model, remat: bool = True) -> None:
     is not saved with the model. Paper: Chen et al. 2016, https://arxiv.org/abs/1604.06174.
 
     Args:
-        model: Of `encoder`, `decoder` or `encoder_decoder`, or one with heads made from it. Where it has been trained
-            before, compile it again.
+        model: Model made by `encoder`, `decoder` or `encoder_decoder`, or one with heads made from it. If it has been
+            trained before, compile it again.
         remat: False to keep activations, as a new model does.
 
     Raises:

@@ -51,6 +51,7 @@ def test_the_last_token_has_seen_the_text_before_it_alone():
     np.testing.assert_allclose(first[0], first[1], atol=1e-6)  # the same token, with nothing before it
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("pooling", ["last", "mean"])
 def test_an_empty_text_without_special_tokens(pooling):
     tokenizer = without_end_tokens(tiny.byte_tokenizer())

@@ -63,7 +63,7 @@ def by_hand(model: keras.Model, texts: list, pairs: list | None = None, width: i
 def test_it_answers_as_the_model_does(pairs, tmp_path):
     model = own_model()
     export_text(model, tiny.tokenizer(), tmp_path / "1", labels=tiny.NAMES)
-    assert sorted(signatures(tmp_path / "1")) == ["pair", "serving_default"]
+    assert sorted(signatures(tmp_path / "1")) == ["labels", "pair", "serving_default"]
     answer, logits = ask(tmp_path / "1", TEXTS, pairs), by_hand(model, TEXTS, pairs)
     assert answer.keys() == {"label", "probabilities", "truncated"}
     np.testing.assert_allclose(answer["probabilities"], tiny.softmax(logits), atol=1e-5)
@@ -221,7 +221,7 @@ def nested() -> keras.Model:
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
-        (small, {}, "does not say how long a text may be: pass max_length"),
+        (small, {}, "does not specify the maximum length of a text: pass max_length"),
         (small, {"max_length": 2}, "leaves no room for text beside 2 special tokens"),
         (small, {"max_length": "8"}, "max_length must be a positive integer"),
         (own_model, {"max_length": 17}, "max_length must be at most 16, the most tokens of the model: received 17"),
@@ -229,7 +229,7 @@ def nested() -> keras.Model:
         (small, {"max_length": 8, "labels": ["a", "b", "c"]}, r"3 labels need an output \(batch, 3\): .* \(None, 2\)"),
         (lambda: small(units=1), {"max_length": 8, "labels": 2}, "one sigmoid has one label: problem='multi_label'"),
         (small, {"max_length": 8, "labels": "ab"}, "labels must be a list of names"),
-        (small, {"max_length": 8, "labels": ["a"]}, "one class leaves nothing to tell apart"),
+        (small, {"max_length": 8, "labels": ["a"]}, "a classifier needs at least two labels"),
         (small, {"max_length": 8, "problem": "regression"}, "problem='regression' needs labels"),
         (lambda: small(activation="softmax"), {"max_length": 8, "labels": 2}, "already.*from_logits=False"),
         (
@@ -258,7 +258,7 @@ def test_numbers_that_may_be_logits_or_probabilities_are_taken_as_told():
     _check_scale(np.array([[0.5, 0.6]]), is_single=False, from_logits=False)
     _check_scale(np.array([[0.5, 0.6]]), is_single=True, from_logits=True)
     _check_scale(np.array([[0.5, 0.5], [1.0, 0.0]]), is_single=True, from_logits=False)
-    with pytest.raises(ValueError, match=r"this one gives \[0\.5, 0\.6\]"):
+    with pytest.raises(ValueError, match=r"this one gives, for example, \[0\.5, 0\.6\]"):
         _check_scale(np.array([[0.5, 0.6]]), is_single=True, from_logits=False)
 
 

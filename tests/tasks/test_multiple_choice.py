@@ -112,7 +112,7 @@ def test_what_fit_refuses(task, pairs, labels, message):
     ("pairs", "message"),
     [
         ("ab", "list of lists of str"), (5, "list of lists of str for `pairs`, received '5'"),
-        ([[]], r"`pairs\[0\]` holds no text"), ([["", ""]], "holds no text"),
+        ([[]], r"`pairs\[0\]` contains no text"), ([["", ""]], "contains no text"),
         (None, "takes pairs"), ([["a"], ["b"]], "1 texts and 2 pairs"),
     ],
 )  # fmt: skip

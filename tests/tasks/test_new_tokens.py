@@ -102,14 +102,14 @@ def test_a_new_token_is_one_id(widened, kind):
     for old, new in zip(sides(task), sides(wider), strict=True):
         first = old.vocabulary_size
         assert [new.encode([token], special_tokens=False)[0].ids for token in NEW] == [[first + i] for i in range(4)]
-        row = new.encode(["the metformins, New York"])[0].ids
+        row = new.encode(["the metformin, New York: metformins, New Yorkers"])[0].ids
         assert [i for i in row if i >= first] == [first, first + 2]
         assert new.encode([CORPUS[0]])[0].ids == old.encode([CORPUS[0]])[0].ids
         assert all(token in new.decode(new.encode([" ".join(NEW)])[0].ids) for token in NEW[:2])
     assert wider.config.vocabulary_size == max(task.config.vocabulary_size, sides(wider)[1].vocabulary_size)
 
 
-@pytest.mark.integration(quick=["bert"])
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "t5", "marian-separate"])
 def test_the_graph_has_the_same_ids(widened, kind):
     from keras_transformers.text.graph.compile import compile_text

@@ -11,8 +11,10 @@ import tensorflow as tf
 import tiny
 from processes import run_on_jax
 from questions import ANSWERS, CONTEXTS, FIT, QUESTIONS, TEXTS, as_dict
+from word_tokenizers import word_tokenizer
 
 import zoo
+from keras_transformers.families import roberta
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.questions.best_answers import describe_answer
 from keras_transformers.tasks.questions.context_windows import encode_windows, plan_windows
@@ -170,6 +172,25 @@ def test_a_context_of_100_000_words(task, tmp_path):
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
     answer = served(question=tf.constant(["Where is it?"]), context=tf.constant([context]))
     assert (answer["answer"].numpy()[0].decode(), int(answer["start"][0])) == expected
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", ["roberta_untrimmed", "xlmr"])
+def test_answers_keep_the_white_space_of_their_tokens(kind):
+    """As in the pipeline of transformers 4.57: an answer goes from the start of a token to the end of one."""
+    keras.utils.set_random_seed(0)
+    tokenizer, context = word_tokenizer(kind), "Ann left Oslo for \u3000Berlin. Bob lives in New York"
+    config = roberta(
+        tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=64, initializer_range=0.5
+    )
+    task = Task("question_answering", config, tokenizer, max_answer_length=4, num_candidates=30)
+    candidates = task.predict(["Who left?"], [context])[0]["candidates"]
+    places = tokenizer.encode([context], special_tokens=False)[0].offsets
+    spans = {(start, end) for i, (start, _) in enumerate(places) for _, end in places[i : i + 4]}
+    found = {(one["start"], one["end"]) for one in candidates}
+    assert found <= spans and len(found) > 20
+    assert all(one["answer"] == context[one["start"] : one["end"]] for one in candidates)
+    assert any(one["answer"].startswith(" ") for one in candidates)
 
 
 @pytest.mark.integration

@@ -11,6 +11,7 @@ import tensorflow as tf
 import tiny
 
 import zoo
+from keras_transformers.families import gpt2
 from keras_transformers.tasks import Task
 
 GOOD, BAD = (
@@ -87,8 +88,49 @@ def test_a_folder_is_that_of_a_cross_encoder(task, tmp_path):
     assert zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]["score"] == pytest.approx(scores[0])
 
     path.write_text(json.dumps(config | {"zoo_task": {}}))  # as transformers writes it
+    (path.parent / "modules.json").unlink()
     answer = zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]
     assert answer["scores"]["LABEL_0"] == pytest.approx(scores[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"activation": "tanh"}, "activation must be one of .*'sigmoid'.*: received 'tanh'"),
+        ({"dense": [{"units": 1}]}, "follow a pooling"), ({"pooling": "least"}, "pooling must be one"),
+        ({"pooling": "mean"}, "dense has to end in a layer of 1 units"), ({"score_tokens": [1]}, "are for a decoder"),
+        ({"pooling": "mean", "dense": [{"units": 2}]}, "dense has to end in a layer of 1 units, one for each score"),
+        ({"default_prompt": "query"}, "default_prompt must be"), ({"prompts": ["a"]}, "prompts are texts by name"),
+    ],
+)  # fmt: skip
+def test_options_that_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)
+
+
+def test_a_decoder_needs_its_tokens():
+    tokenizer = tiny.byte_tokenizer()
+    config = gpt2(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=16)
+    for options in ({}, {"score_tokens": []}, {"score_tokens": [1, 2, 3]}, {"score_tokens": [10**6]}):
+        with pytest.raises(ValueError, match="a decoder scores a pair by the token that follows it: score_tokens"):
+            Task("ranking", config, tokenizer, **options)
+    with pytest.raises(ValueError, match="pooling and dense are for encoders"):
+        Task("ranking", config, tokenizer, pooling="last", dense=[{"units": 1}])
+
+
+@pytest.mark.integration
+def test_a_default_prompt_is_learned_with():
+    """What `fit` reads is what `predict` reads: the same score for a query with the prompt written out."""
+    task, plain = make(prompts={"query": "good "}, default_prompt="query"), make()
+    query, documents = (
+        {"texts": ["day"], "labels": [1], "pairs": ["a film"]},
+        {"texts": ["good day"], "labels": [1], "pairs": ["a film"]},
+    )
+    for one, rows in ((task, query), (plain, documents)):
+        one.fit(**rows, **(tiny.FIT | {"epochs": 1}))
+    expected = plain.predict(["good day"], ["a film"])[0]["score"]
+    assert task.predict(["day"], ["a film"])[0]["score"] == pytest.approx(expected, abs=1e-5)
+    assert task.rank("good day", ["a film"], prompt_text="")[0]["score"] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
@@ -103,8 +145,8 @@ def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
         ({}, {"texts": ["a"], "labels": [1]}, "ranking takes pairs"),
         ({}, {"texts": ["a"], "pairs": ["b"]}, "needs labels"),
         ({}, {"texts": ["a"], "pairs": ["b"], "labels": [2]}, "expected a number from 0 to 1"),
-        ({}, {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"numbers from 0 to 1, one a pair: received 'x'"),
-        ({}, {"texts": ["a"], "pairs": ["b"], "labels": 1}, "a list of labels, one a row: received '1'"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"numbers from 0 to 1, one per pair: received 'x'"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": 1}, "a list of labels, one per row: received '1'"),
         ({}, {"texts": ["a", "b"], "pairs": ["b"], "labels": [1, 0]}, "texts and 1 pairs|one pair for each text|pairs"),
         ({"loss": "listwise"}, {"texts": ["a"], "pairs": ["b"], "labels": [0]}, "received 2 texts a row"),
         ({"loss": "listwise"}, {"texts": ["a"], "pairs": [["b", "c"]], "labels": [2]}, "label 2 in row 0: .* 0 to 1"),

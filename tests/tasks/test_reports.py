@@ -114,11 +114,9 @@ def test_a_classifier_agrees_with_evaluate():
 @pytest.mark.integration
 @pytest.mark.parametrize("given", ["words", "spans"])
 def test_a_token_classifier_agrees_with_evaluate(given):
-    """Also where texts are cut."""
     texts, labels = (entities.WORDS, entities.LABELS) if given == "words" else (entities.TEXTS, entities.SPANS)
-    task = questions.untraced(entities.token_classifier(max_length=8))
-    with pytest.warns(UserWarning, match="cut"):
-        report, shared = agrees(task, texts, labels)
+    task = questions.untraced(entities.token_classifier())
+    report, shared = agrees(task, texts, labels)
     assert shared == {"accuracy", "precision", "recall", "f1"}
     assert report["classes"].keys() == {"person", "place"} and report["worst"][0]["text"] in entities.TEXTS
 

@@ -99,7 +99,7 @@ def test_weights_may_be_a_column():
     ("weights", "message"),
     [
         ([1.0] * 23, "23 weights for 24 texts"),
-        ([1.0] * 23 + [-1.0], "numbers from 0 on, one a text: received -1.0 in row 23"),
+        ([1.0] * 23 + [-1.0], "numbers from 0 on, one per text: received -1.0 in row 23"),
         ([1.0, float("nan")] * 12, "received nan in row 1"),
         (["1", "heavy"] * 12, "received 'heavy' in row 1"),
         (np.ones((24, 2)), r"an array of shape \(24, 2\)"),

@@ -249,7 +249,7 @@ def test_an_interrupted_save_leaves_the_old_folder(trained, tmp_path, monkeypatc
     again = zoo.load(folder)
     assert (again.name, again.labels, again.problem) == (trained.name, trained.labels, trained.problem)
     assert again.predict(TEXTS[:3]) == trained.predict(TEXTS[:3])
-    monkeypatch.setattr(type(again.tokenizer), "save", lambda *_: 1 / 0)
+    monkeypatch.setattr(type(again.tokenizer), "save", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         again.save(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

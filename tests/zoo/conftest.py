@@ -42,11 +42,62 @@ def folders(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture
 def quick_speed(monkeypatch):
-    """Runs measure their speed by a few steps, as the tests do not read it, and XLA takes longer than such runs."""
-    from zoo.scratch import kernels, speed
+    """Runs measure their speed by a few steps, as no test reads it, and without XLA; their samples are short."""
+    from zoo.scratch import kernels, speed, text_rounds
 
+    monkeypatch.setattr(text_rounds, "SAMPLE_TOKENS", 2)
     monkeypatch.setattr(speed, "SECONDS", 0.0)
     monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
+
+
+@pytest.fixture(scope="session")
+def loaded() -> dict:
+    return {}
+
+
+@pytest.fixture
+def loaded_once(loaded, monkeypatch):
+    """Tests that only read a model share it: to trace what answers takes seconds each time."""
+    import zoo
+
+    load = zoo.load
+
+    def remembered(name, *arguments, **options):
+        key = str((str(name), arguments, options))
+        if key not in loaded:
+            loaded[key] = load(name, *arguments, **options)
+        return loaded[key]
+
+    monkeypatch.setattr(zoo, "load", remembered, raising=False)
+
+
+@pytest.fixture
+def eager():
+    from eager import eagerly
+
+    with eagerly():
+        yield
+
+
+@pytest.fixture
+def eager_fit(monkeypatch):
+    """`fit` of a few steps, whose graph would take longer to trace."""
+    from keras_transformers.tasks import Task
+
+    fit = Task.fit
+
+    def eagerly(task, *arguments, **options):
+        return fit(task, *arguments, **{"compile_options": {"run_eagerly": True}, **options})
+
+    monkeypatch.setattr(Task, "fit", eagerly)
+
+
+@pytest.fixture
+def no_export(monkeypatch):
+    """For what comes before the export of `finetune`, or is printed beside it."""
+    from keras_transformers.tasks import Task
+
+    monkeypatch.setattr(Task, "export", lambda *_, **__: None)
 
 
 @pytest.fixture

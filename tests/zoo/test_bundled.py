@@ -12,6 +12,7 @@ import zoo
 from keras_transformers.training.metrics.text_scores import SCORES
 
 BUNDLED = [zoo.describe(name) for name in zoo.names(bundled=True)]
+pytestmark = pytest.mark.usefixtures("loaded_once")
 by_name = pytest.mark.parametrize("entry", BUNDLED, ids=lambda entry: entry.name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -255,7 +256,7 @@ def test_labels_and_problem_stay(tmp_path):
 
 def test_a_class_that_is_unknown_needs_a_task(folder, tmp_path):
     edit(folder / "config.json", architectures=["BertForMyOwnThing"], zoo_task=None)
-    with pytest.raises(ValueError, match="names BertForMyOwnThing, not known here: say what for, task="):
+    with pytest.raises(ValueError, match="names BertForMyOwnThing, not known here: give task="):
         convert(find(folder), tmp_path / "new")
     converted = convert(find(folder), tmp_path / "new", task="classification")
     assert converted.architecture == "BertForSequenceClassification"
@@ -336,8 +337,8 @@ else:
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 try:
     _convert.convert(checkpoint, sys.argv[2])
-except OSError as error:
-    print("refused", error.errno)
+except ValueError as error:
+    print("refused", error)
 """
 
 
@@ -357,7 +358,7 @@ def test_an_interrupted_conversion_leaves_nothing_half_written(folder, tmp_path,
     if way == "kill":
         assert done.returncode == -signal.SIGKILL, done.stderr
     else:
-        assert done.stdout.split()[:1] == ["refused"], done.stderr
+        assert re.match(r"refused .*new cannot be written: there is no space left for it\.", done.stdout), done.stderr
     assert new.exists() == exists
     assert not exists or {path.name: path.read_bytes() for path in new.iterdir()} == before
     convert(find(folder), new)  # removes what the killed process left
@@ -380,6 +381,6 @@ def test_what_is_assumed_is_in_the_record(tmp_path):
     converted = convert(find(place), tmp_path / "new")
     assert converted.writer == "google-research/bert"
     assert [clause for clause in converted.assumed if "lower" in clause]
-    with pytest.warns(UserWarning, match="uncased, of google-research/bert, does not say all: .*lower") as told:
+    with pytest.warns(UserWarning, match="uncased, of google-research/bert, lacks some settings: .*lower") as told:
         zoo.load(place, "masked_lm")
     assert told[0].filename == __file__

@@ -52,7 +52,7 @@ def test_there_are_no_weights(name):
 
 
 def test_what_is_known_of_a_model_is_not_to_be_said():
-    with pytest.raises(ValueError, match=r"'lstm_lm' says its tokenizer and heads itself: received .*num_heads=2"):
+    with pytest.raises(ValueError, match=r"'lstm_lm' specifies its tokenizer and heads: received .*num_heads=2"):
         zoo.load("lstm_lm", weights=False, num_heads=2)
 
 

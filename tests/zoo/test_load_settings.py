@@ -243,7 +243,7 @@ def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes
     folder, expected = nameless
     edit(folder / "config.json", **changes, id2label=None, label2id=None, zoo_task=None)
     name = (changes["architectures"] or ["no class"])[0]
-    with pytest.raises(ValueError, match=f"names {name}, not known here: say what for"):
+    with pytest.raises(ValueError, match=f"names {name}, not known here: give task="):
         zoo.load(folder)
     task, (said,) = loaded(folder, task="classification", labels=["up", "down"])
     assert "is taken as it is" in str(said.message) and said.filename == __file__

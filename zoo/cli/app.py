@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: errors in one line, options, steps with their time.
+"""Shared parts of the commands: errors in one line, common options, steps with their time.
 
 Keras is imported by the verbs that need it, in their functions, so that help, `list` and `describe` answer at once.
 """
@@ -6,6 +6,7 @@ Keras is imported by the verbs that need it, in their functions, so that help, `
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 import time
@@ -22,12 +23,23 @@ from rich.table import Table
 from typer import Argument, Option
 from typer.core import TyperGroup
 
+from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors
 from keras_transformers.utils.untrusted import check_file
 from zoo._entry import Entry
 
+# How errors of Python calls name an argument, `pairs=`, and the option of the command line that gives it.
+OPTIONS = {
+    "pairs=": "--text-pair", "text=": "--text", "label=": "--label", "task=": "--task", "field=": "--field",
+    "encoding=": "--encoding", "errors=": "--errors",
+    "lowercase=True or lowercase=False": "--lowercase or --cased of `python -m zoo convert`",
+    "num_heads=...": "--num-heads of `python -m zoo convert`",
+}  # fmt: skip
+ARGUMENT = re.compile(rf"\b({'|'.join(map(re.escape, OPTIONS))})(?:'([\w.-]+)'|(?![\w'\"(\[{{]))")
+STARTED = time.monotonic()  # about when the command did: before Keras is imported
+
 
 class Commands(TyperGroup):
-    """Commands whose errors are one line on stderr: exit code 2 for what the user can mend, 1 for anything else."""
+    """Commands whose errors are one line on stderr: exit code 2 for errors of the user, 1 for all others."""
 
     debug = False
 
@@ -64,7 +76,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # a usage error; newer versions of typer have their own copy of click
         return f"{error.format_message().rstrip('.')}. See --help.", 2
     if isinstance(error, (ValueError, OSError)):
-        return str(error), 2
+        return ARGUMENT.sub(lambda found: f"{OPTIONS[found[1]]} {found[2] or ''}".rstrip(), str(error)), 2
     return f"{type(error).__name__}: {error} (python -m zoo --debug ... shows where)", 1
 
 
@@ -83,7 +95,7 @@ def step(title: str, end: str = " ... ") -> Iterator[None]:
 
 
 def verbosity() -> int:
-    """Return the `verbose` of `fit`: a progress bar on a terminal, a line an epoch elsewhere."""
+    """Return the `verbose` of `fit`: a progress bar on a terminal, a line per epoch elsewhere."""
     return 1 if sys.stdout.isatty() else 2
 
 
@@ -100,7 +112,7 @@ def readable(path: Path | None) -> Path | None:
 def check_new_file(option: str, path: Path, *read: Path | None) -> None:
     """Raise a `ValueError` if a file to write is one that the command reads, under any name."""
     if any(other is not None and path.exists() and path.samefile(other) for other in read):
-        raise ValueError(f"received {path} for {option}, which is a file to read: expected another one.")
+        raise ValueError(f"{option} {path} is one of the files to read: give another file.")
 
 
 def loadable(name: str | None) -> str | None:
@@ -114,8 +126,8 @@ def check_loadable(name: str, **facts: Any) -> None:
     """Raise a `ValueError` if `zoo.load` cannot load a name, as far as that is known without Keras and the hub.
 
     Args:
-        name: As for `zoo.load`.
-        **facts: What the user says of the checkpoint, as fields of `UserOptions`.
+        name: Name of the model, as for `zoo.load`.
+        **facts: The user's information about the checkpoint: fields of `UserOptions`.
     """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
@@ -151,45 +163,72 @@ of_data, of_model, of_training, of_writing, of_output = (
 )
 
 Model = Annotated[
-    str, Argument(callback=loadable, help="A name of `list`, a folder, hf:org/repo@revision or keras-nlp:preset.")
+    str,
+    Argument(
+        callback=loadable,
+        help="Model to load: a name printed by `list`, a folder, hf:org/repo@revision or keras-nlp:preset.",
+    ),
 ]
 Text = Annotated[
     Any,
-    of_data(help="Column of the texts: a name, or a number from 0 without a header.", metavar="COLUMN", parser=column),
-]
-TextPair = Annotated[Any, of_data(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
-Label = Annotated[
-    Any,
     of_data(
-        help="Column of the labels, parted by | if several; of a language model, of what it is to write.",
-        show_default="label; of a language model none",
+        help="Column with the texts: its name, or its number from 0 in a file without a header.",
         metavar="COLUMN",
         parser=column,
     ),
 ]
+TextPair = Annotated[Any, of_data(help="Column with the second text of each pair.", metavar="COLUMN", parser=column)]
+Label = Annotated[
+    Any,
+    of_data(
+        help="Column with the labels (several labels are separated by |) or, for a language model, the target texts.",
+        show_default="label; none for a language model",
+        metavar="COLUMN",
+        parser=column,
+    ),
+]
+Encoding = Annotated[
+    str,
+    of_data(callback=check_encoding, help="Encoding of the files and of standard input, by its Python name."),
+]
+Errors = Annotated[
+    str,
+    of_data(
+        callback=check_errors,
+        help="Handling of bytes that cannot be decoded: strict raises an error, replace inserts U+FFFD.",
+    ),
+]
 Loss = Annotated[
     str | None,
-    of_model(help="How to learn: of sentence_embedding ranking, cosine, ...; of ranking binary or listwise."),
+    of_model(help="Training loss: ranking, cosine, ... for sentence_embedding; binary or listwise for ranking."),
 ]
 NoAnswer = Annotated[
-    bool | None, of_model(help="Of question_answering: whether there may be no answer; as the model says if not given.")
+    bool | None,
+    of_model(help="Whether a question may have no answer (question_answering). If omitted, as the model was trained."),
 ]
 TaskName = Annotated[
-    str | None, of_model("--task", callback=task_name, help="What to do; what the model was made for if not given.")
+    str | None,
+    of_model("--task", callback=task_name, help="Task to perform. If omitted, the task that the model was made for."),
 ]
 Prompt = Annotated[
     str | None,
-    of_model(help="Of sentence_embedding: name of the prompt before each text; the model's default one if not given."),
+    of_model(
+        help="Name of the prompt put before each text (sentence_embedding). If omitted, the model's default prompt."
+    ),
 ]
 TruncateDim = Annotated[
-    int | None, of_model(help="Of sentence_embedding: numbers of a vector that are kept, from the first.", min=1)
+    int | None, of_model(help="Number of leading vector dimensions to keep (sentence_embedding).", min=1)
 ]
-MaxLength = Annotated[int | None, of_model(help="Longest text in tokens; the model's own if not given.", min=4)]
+MaxLength = Annotated[
+    int | None, of_model(help="Maximum length of a text in tokens. If omitted, the model's maximum.", min=4)
+]
 Strategy = Annotated[
     str | None,
-    of_training(help="How to use several devices or machines: auto, mirrored, multi_worker (TF_CONFIG, Slurm) or tpu."),
+    of_training(
+        help="Distribution over devices or machines: auto, mirrored, multi_worker (with TF_CONFIG or Slurm) or tpu."
+    ),
 ]
-BatchSize = Annotated[int, of_data(help="Texts at a time.", min=1)]
+BatchSize = Annotated[int, of_data(help="Number of texts in a batch.", min=1)]
 
 
 @app.callback(
@@ -198,9 +237,9 @@ BatchSize = Annotated[int, of_data(help="Texts at a time.", min=1)]
 )
 def zoo(
     context: typer.Context,
-    debug: Annotated[bool, Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Print the full traceback of an error.")] = False,
 ) -> None:
-    """Transformers for text: load by name, fine-tune, export a SavedModel that takes text."""
+    """Load text transformers by name, fine-tune them, and export them as SavedModels that take text."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -218,7 +257,7 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "row"), counted(2000, "row")
     ('1 row', '2,000 rows')
     """
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def hanging(begin: str, text: str) -> str:
@@ -239,8 +278,8 @@ def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
     """Print facts, each beside its name.
 
     Args:
-        facts: By name.
-        width: Least width of the names.
+        facts: The facts by name.
+        width: Minimum width of the names.
     """
     width = max(width, *map(len, facts))
     for name, fact in facts.items():

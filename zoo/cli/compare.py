@@ -1,4 +1,4 @@
-"""`compare`: attention, recurrence and convolution, theory beside counts."""
+"""`compare`: the costs of attention, recurrence and convolution, theoretical and counted."""
 
 from __future__ import annotations
 
@@ -18,28 +18,32 @@ HEADERS = ("layer", "what", "theory", "counted", "grows with T as", "grows with 
 NOTES = (
     "Counted for one row of T = {length} positions and width d = {width}; k = {kernel}, r = {window}. Exponents are "
     "least-squares slopes of log(counted) over T = {lengths} and d = {widths}; theory's in brackets.",
-    "Multiply-adds: of the matrix products and convolutions in the graph that TensorFlow traces, each loop as often as "
-    "it runs. Scores and mixing are attention's products of two activations, projections its products with weights.",
-    "Sequential steps: products in the longest chain of which each waits for the one before. Path length: layers, or "
-    "steps of a recurrent one, that a signal crosses from input 1 to output T, by which derivatives are not zero. "
-    "Activation bytes: of all tensors that a forward pass makes, an upper bound on what training keeps.",
+    "Multiply-adds: counted over the matrix products and convolutions in the graph that TensorFlow traces, each "
+    "loop as often as it runs. Scores and mixing are attention's products of two activations, projections its "
+    "products with weights.",
+    "Sequential steps: products in the longest chain, in which each needs the result of the previous one. Path "
+    "length: layers, or steps of a recurrent one, that a signal crosses from input 1 to output T, measured by "
+    "derivatives that are not zero. Activation bytes: size of all tensors that a forward pass makes, an upper bound "
+    "on what training keeps.",
     "The weights of attention do not grow with T: positions share them. A window that is a mask saves no products.",
 )
 CROSSINGS = "The length T beyond which attention takes more multiply-adds than a recurrent layer of its width d:"
 PARTS = {"scores and mixing": "scores and mixing", "multiply-adds": "with projections"}
-Lengths = Annotated[str, Option(help="Lengths T to count at, two or more.", metavar="T,T,...")]
-Widths = Annotated[str, Option(help="Widths d to count at, two or more.", metavar="D,D,...")]
+Lengths = Annotated[
+    str, Option(help="Sequence lengths T to count at: two or more, comma-separated.", metavar="T,T,...")
+]
+Widths = Annotated[str, Option(help="Layer widths d to count at: two or more, comma-separated.", metavar="D,D,...")]
 
 
 @app.command(epilog=examples("compare", "compare --lengths 32,64,128 --widths 64,128 --kernel 5", "compare --markdown"))
 def compare(
     lengths: Lengths = "16,64,256",
     widths: Widths = "32,64,128",
-    kernel: Annotated[int, Option(help="Width k of the convolutions, from 2.")] = 3,
-    window: Annotated[int, Option(help="How far restricted attention sees to each side, r.")] = 8,
-    markdown: Annotated[bool, Option("--markdown", help="Print Markdown.")] = False,
+    kernel: Annotated[int, Option(help="Kernel size k of the convolutions, at least 2.")] = 3,
+    window: Annotated[int, Option(help="Number r of positions that restricted attention sees to each side.")] = 8,
+    markdown: Annotated[bool, Option("--markdown", help="Print the tables in Markdown.")] = False,
 ) -> None:
-    """Compare attention, recurrence and convolution: theory beside what is counted in their graphs."""
+    """Compare the costs of attention, recurrence and convolution, in theory and counted in TensorFlow graphs."""
     chosen_lengths, chosen_widths = _sizes("lengths", lengths), _sizes("widths", widths)  # before Keras is imported
     from keras_transformers.analysis.cost.layer_comparison import LayerComparison
 
@@ -68,7 +72,7 @@ def crossings(comparison: LayerComparison) -> tuple[list[str], list[tuple[str, .
 def _sizes(name: str, value: str) -> tuple[int, ...]:
     parts = [part.strip() for part in value.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise ValueError(f"--{name} must be whole numbers with commas between them: received {value!r}.")
+        raise ValueError(f"--{name} must be comma-separated whole numbers: received {value!r}.")
     return tuple(map(int, parts))
 
 

@@ -1,4 +1,4 @@
-"""`convert`: any checkpoint as a folder in the Hugging Face layout."""
+"""`convert`: write a checkpoint of any supported format as a folder in Hugging Face layout."""
 
 from __future__ import annotations
 
@@ -20,26 +20,31 @@ from zoo.cli.app import TaskName, app, check_loadable, counted, examples, of_mod
     )
 )
 def convert(
-    model: Annotated[str, Argument(help="What `zoo.load` reads: a folder, or a name.")],
+    model: Annotated[str, Argument(help="Checkpoint to convert: a folder or file, or a name, as for `zoo.load`.")],
     folder: Annotated[Path, Argument(help="Folder to write.")],
     task: TaskName = None,
     dtype: Annotated[
         str | None,
-        Option(help="Of the stored weights: float32, float16, bfloat16 or float8_e4m3fn; as they are if not given."),
+        Option(help="Data type to store: float32, float16, bfloat16 or float8_e4m3fn. If omitted, unchanged."),
     ] = None,
     lowercase: Annotated[
-        bool | None, of_model("--lowercase/--cased", help="Whether texts are lower-cased, where no file says it.")
+        bool | None,
+        of_model("--lowercase/--cased", help="Whether texts are lower-cased, if the checkpoint does not say."),
     ] = None,
-    num_heads: Annotated[int | None, of_model(help="Attention heads, where no file says it.", min=1)] = None,
-    pickled: Annotated[bool, of_model("--pickled", help="Read old pytorch_model.bin; no code in it is run.")] = False,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace a folder that a save has written.")] = False,
+    num_heads: Annotated[
+        int | None, of_model(help="Number of attention heads, if the checkpoint does not say.", min=1)
+    ] = None,
+    pickled: Annotated[
+        bool, of_model("--pickled", help="Read an old pytorch_model.bin, without running any code in it.")
+    ] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the folder if it holds a saved model.")] = False,
 ) -> None:
-    """Write a checkpoint of any program as a Hugging Face folder, with safetensors.
+    """Convert a checkpoint of any supported format to a Hugging Face folder with safetensors.
 
-    `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's).
-    One tensor at a time is in memory.
+    The `transformers` library can read the folder if it has a class for the model (it has none for OpenNMT-tf's).
+    Only one tensor is in memory at a time.
     """
-    given: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
+    given: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled, "task": task}
     _check_folder(model, folder, overwrite)
     check_loadable(model, **given)
     from keras_transformers.checkpoints.saving import check_dtype
@@ -67,16 +72,18 @@ def _check_folder(model: str, folder: Path, overwrite: bool) -> None:
 
 def _check_apart(folder: Path, place: str | Path) -> None:
     if resolved(folder) == resolved(place):
-        raise ValueError(f"{folder} is the folder to read: expected another one to write.")
+        raise ValueError(f"{folder} is the folder to read: give another folder to write.")
 
 
 def facts(converted: Any) -> dict[str, str]:
     """Return the facts of a converted checkpoint, as `convert` prints them."""
     config = converted.config
-    blocks = " + ".join(str(number) for number in (config.num_layers, config.num_decoder_layers) if number)
+    blocks = counted(config.num_layers, "block")
+    if config.num_decoder_layers:
+        blocks = f"{config.num_layers} + {counted(config.num_decoder_layers, 'block')}"
     lowercase = (json.loads(converted.tokenizer.to_json())["normalizer"] or {}).get("lowercase")
     case = "" if lowercase is None else ", lower-cased" if lowercase else ", cased"
-    sizes = f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}"
+    sizes = f"{blocks}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}"
     return {
         "written by": converted.writer,
         "family": config.family,

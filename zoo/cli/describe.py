@@ -1,4 +1,4 @@
-"""`describe`: the entry of a model, without Keras; and the FLOPs a token, counted with it."""
+"""`describe`: print the facts of a model, without Keras; last the FLOPs per token, which Keras counts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 
 @app.command(epilog=examples("describe mini_bert_en", "describe gpt2_xl --length 1024"))
 def describe(
-    name: Annotated[str, Argument(help="A name of `list`.")],
+    name: Annotated[str, Argument(help="Name of a model, as printed by `list`.")],
     length: Annotated[
-        int | None, Option(help="Tokens to count FLOPs at.", show_default=f"{LENGTH}, or the longest text", min=1)
+        int | None,
+        Option(
+            help="Text length in tokens for the FLOP count.", show_default=f"{LENGTH} or the model's maximum", min=1
+        ),
     ] = None,
 ) -> None:
-    """Show all that the zoo knows of a model."""
+    """Show the details of a model: sizes, task, licence, source of the weights, measured results and FLOPs."""
     entry = _entry.describe(name)
     known = facts(entry)
     if entry.config and length and length > (most := most_tokens(entry.config)):

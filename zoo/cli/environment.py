@@ -1,9 +1,10 @@
-"""The process of the command line: variables that TensorFlow reads, and standard output of several workers."""
+"""The process of the command line: variables that TensorFlow reads, standard input, and the output of workers."""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 
@@ -26,3 +27,27 @@ def quiet_unless_chief(strategy: str | None) -> Iterator[None]:
         return
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         yield
+
+
+def standard_lines(encoding: str, errors: str) -> Iterator[str]:
+    """Yield the lines of standard input, without their ends, as they are asked for; none of a terminal.
+
+    Raises:
+        ValueError: Some bytes cannot be decoded.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        return
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding=encoding, errors=errors)
+    number = 0
+    try:
+        for number, line in enumerate(sys.stdin, 1):
+            if "\0" in line:
+                raise ValueError(f"standard input, line {number:,}: a zero byte, as in UTF-16. Give encoding=.")
+            yield (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        bad = error.object[error.start : error.start + 1].hex()
+        raise ValueError(
+            f"standard input, after line {number:,}: 0x{bad} cannot be decoded as {encoding} ({error.reason}). Give "
+            "encoding=, or give a file by --file: the error for a file names the encodings that decode it."
+        ) from None

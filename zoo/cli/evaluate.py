@@ -1,4 +1,4 @@
-"""`evaluate`: the metrics of a model over a file, scores by label, and the worst answers."""
+"""`evaluate`: the metrics of a model on a file, scores by label, and the worst answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Annotated
 
 from zoo.cli.app import (
     BatchSize,
+    Encoding,
+    Errors,
     Label,
     Loss,
     MaxLength,
@@ -27,6 +29,11 @@ from zoo.cli.data import Columns, as_known, check_header, examples_of
 from zoo.cli.printed_answers import print_json
 from zoo.cli.report import show
 
+SEEN = (
+    "note: {model}/README.md names {data} as training data, so these figures do not show how the model performs on "
+    "new texts. Give --data a file of other rows; the card has the figures of the rows that were held out."
+)
+
 
 @app.command(
     epilog=examples(
@@ -43,25 +50,28 @@ def evaluate(
         Path,
         of_data(
             callback=readable,
-            help="CSV, TSV or JSON lines; of words CoNLL, of questions SQuAD JSON; for a pre-training model text, a "
-            "paragraph a line.",
+            help="Evaluation file: CSV, TSV or JSON lines; CoNLL for token_classification; SQuAD JSON for "
+            "question_answering; plain text with one paragraph per line for pre-training tasks.",
         ),
     ],
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     task: TaskName = None,
     loss: Loss = None,
     no_answer: NoAnswer = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
-    as_json: Annotated[bool, of_output("--json", help="Print one JSON object on a terminal too.")] = False,
+    as_json: Annotated[bool, of_output("--json", help="Print one JSON object, even on a terminal.")] = False,
 ) -> None:
-    """Measure a model on a file: tables on a terminal; in a pipe, a file or with --json one JSON object."""
-    columns = Columns(text, text_pair, label)
+    """Evaluate a model on a file; print tables on a terminal, and one JSON object to pipes and files or with --json."""
+    columns = Columns(text, text_pair, label, encoding, errors)
     check_header(data, columns)
     import zoo
     from keras_transformers.tasks.reports import measure
+    from zoo.scratch.run_card import is_trained_on
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
     problem = loaded.parts.attributes.get("problem")
@@ -69,6 +79,8 @@ def evaluate(
     if problem in ("single_label", "multi_label"):
         rows["labels"] = as_known(data, columns, rows, loaded.labels, "the model")
     report = measure(loaded, **rows, batch_size=batch_size)
+    if is_trained_on(Path(model), data):
+        print(SEEN.format(data=data, model=model), file=sys.stderr)
     if as_json or not sys.stdout.isatty():
         print_json(report, digits=None)
     else:

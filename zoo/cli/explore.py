@@ -1,4 +1,4 @@
-"""`explore`: a text inside a model, on a local page or as one HTML file."""
+"""`explore`: how a model processes a text, on a local web page or in one HTML file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
-from keras_transformers.utils.safe_files import replace_file
-from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_model, of_output, of_writing
+from keras_transformers.utils.safe_files import no_room_as_error, replace_file
+from zoo.cli.app import (
+    Encoding,
+    Errors,
+    MaxLength,
+    Model,
+    TaskName,
+    app,
+    examples,
+    of_data,
+    of_model,
+    of_output,
+    of_writing,
+)
+from zoo.cli.data import read_lines
 
 if TYPE_CHECKING:
     from keras_transformers.analysis.explorer.view import View
@@ -30,31 +43,40 @@ MOST_BYTES = 1_000_000
 )
 def explore(
     model: Model,
-    text: Annotated[str | None, Argument(help="What the model reads; an example if not given.")] = None,
-    changed: Annotated[str | None, of_data(help="The text with another word, to compare.")] = None,
-    pair: Annotated[str | None, of_data(help="The second text, where the task takes one.")] = None,
+    text: Annotated[str | None, Argument(help="Text for the model. If omitted, an example.")] = None,
+    changed: Annotated[str | None, of_data(help="Changed version of the text, shown in comparison.")] = None,
+    pair: Annotated[str | None, of_data(help="Second text, for tasks on pairs of texts.")] = None,
     among: Annotated[
-        Path | None, of_data(help="Of sentence embeddings: a file of texts, one a line, to search in.")
+        Path | None, of_data(help="File of texts to search in, one text per line (sentence_embedding).")
     ] = None,
-    without: Annotated[str, of_model(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
-    new_tokens: Annotated[int, of_writing(help="Of a language model: tokens to write.", min=0)] = 0,
-    temperature: Annotated[float, of_writing(help="Of the new tokens; 0 for the likeliest.", min=0.0)] = 0.0,
-    seed: Annotated[int, of_writing(help="Of the new tokens.", min=0)] = 0,
-    first_token: Annotated[int, of_output(help="Of a long text: the first token whose numbers are shown.", min=0)] = 0,
-    html: Annotated[Path | None, of_output(help="Write the page to this file, and end.")] = None,
-    port: Annotated[int | None, of_output(help="Of the page; a free one if not given.", min=1, max=65535)] = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    without: Annotated[
+        str, of_model(help="Attention heads to switch off, as LAYER.HEAD, counted from 0.", metavar="L.H ...")
+    ] = "",
+    new_tokens: Annotated[int, of_writing(help="Number of tokens to generate (language models).", min=0)] = 0,
+    temperature: Annotated[
+        float, of_writing(help="Sampling temperature; 0 always takes the likeliest token.", min=0.0)
+    ] = 0.0,
+    seed: Annotated[int, of_writing(help="Random seed for sampling.", min=0)] = 0,
+    first_token: Annotated[int, of_output(help="First token to show values for, in a long text.", min=0)] = 0,
+    html: Annotated[Path | None, of_output(help="Write the page to this HTML file and exit.")] = None,
+    port: Annotated[
+        int | None, of_output(help="Port of the local page. If omitted, a free port.", min=1, max=65535)
+    ] = None,
     task: TaskName = None,
     max_length: MaxLength = None,
 ) -> None:
-    """Look into a model: its heads, the numbers behind them, and its answer with a head off or a word changed."""
+    """Show how a model processes a text: attention, hidden values, and answers with heads off or a word changed."""
     if html:
         check_file(html)
     if among and not among.is_file():
-        raise ValueError(f"there is no file {among}: --among takes a file of texts, one a line.")
+        raise ValueError(f"there is no file {among}: --among takes a file with one text per line.")
+    texts = None if among is None else read_small(among, encoding, errors)
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length)
-    view = view_of(loaded, text, changed, pair, among)._replace(
+    view = view_of(loaded, text, changed, pair, texts)._replace(
         without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token
     )
     name = Path(model).resolve().name if Path(model).is_dir() else model
@@ -64,17 +86,18 @@ def explore(
         serve(loaded, name, view, port)
         return
     page = view.page(loaded, name)
-    replace_file(html, page)
+    with no_room_as_error(html):
+        replace_file(html, page)
     print(f"{html}: {len(page.encode()) / 1e6:.2f} MB")
 
 
-def view_of(task: Task, text: str | None, changed: str | None, pair: str | None, among: Path | None) -> View:
+def view_of(task: Task, text: str | None, changed: str | None, pair: str | None, among: str | None) -> View:
     """Return a view of the texts that are given; without a text, of the example of the task."""
     from keras_transformers.analysis.explorer.view import View
 
     view = View.of(task)
     view = view if text is None else view._replace(text=text, pair=pair or "", among="")
-    view = view if among is None else view._replace(among=read_lines(among))
+    view = view if among is None else view._replace(among=among)
     return view._replace(changed=changed or "", pair=view.pair if pair is None else pair)
 
 
@@ -86,8 +109,8 @@ def check_file(path: Path) -> None:
         raise ValueError(f"there is no folder {path.parent} for {path.name}: make it, or name another one with --html.")
 
 
-def read_lines(path: Path) -> str:
-    """Return the content of a small file of texts, one a line."""
+def read_small(path: Path, encoding: str, errors: str) -> str:
+    """Return the content of a small file of texts, one per line."""
     if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes: a search is among some dozens of texts.")
-    return path.read_text(encoding="utf-8-sig")
+        raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes: --among is for some dozens of texts.")
+    return "\n".join(read_lines(path, encoding, errors))

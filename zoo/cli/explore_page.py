@@ -71,7 +71,7 @@ def check_port(port: int) -> None:
             listener.bind((HOST, port))
         except OSError as error:
             raise ValueError(
-                f"port {port} cannot be had ({error.strerror}): name another one with --port, or none."
+                f"port {port} is not available ({error.strerror}): give another --port, or leave it out."
             ) from error
 
 
@@ -103,7 +103,7 @@ def build(task: Any, name: str, view: View) -> tuple[Any, Any]:
         fields = _fields(gradio, task, view)
         with gradio.Row():
             show = gradio.Button("Show", variant="primary", elem_id="show")
-            copy = gradio.Button("Copy the text, to change it", elem_id="copy")
+            copy = gradio.Button("Copy the text to change it", elem_id="copy")
             one = gradio.Button("Write one token", visible=continues, elem_id="one")
         shown = gradio.HTML(frame(task, name, view), elem_id="shown")
 
@@ -135,11 +135,11 @@ def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
     with gradio.Row():
         pair = gradio.Textbox(view.pair, label="Second text", visible=task.kind.takes_pairs, elem_id="pair", **long)
         without = gradio.Textbox(
-            view.without, label="Heads that are off, such as 0.1 2.3", max_length=1000, elem_id="off"
+            view.without, label="Heads to switch off, such as 0.1 2.3", max_length=1000, elem_id="off"
         )
         first = gradio.Number(view.first_token, label="First token of the maps", precision=0, minimum=0)
     among = gradio.Textbox(
-        view.among, label="Texts to search in, one a line", lines=4, visible="embed" in task.parts.attributes,
+        view.among, label="Texts to search in, one per line", lines=4, visible="embed" in task.parts.attributes,
         elem_id="among", **long,
     )  # fmt: skip
     with gradio.Row(visible=task.kind.writes_text):

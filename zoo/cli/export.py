@@ -1,4 +1,4 @@
-"""`export`: a SavedModel from text to answers."""
+"""`export`: write a model as a SavedModel that takes texts and returns answers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from zoo.cli.app import MaxLength, Model, Prompt, TruncateDim, app, examples, st
 )
 def export(
     model: Model,
-    folder: Annotated[Path, Argument(help="Folder of the SavedModel; a number for TensorFlow Serving.")],
+    folder: Annotated[
+        Path, Argument(help="Folder for the SavedModel; TensorFlow Serving needs a version number as its name.")
+    ],
     prompt: Prompt = None,
     truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
 ) -> None:
-    """Write a model as a SavedModel that takes text and gives text."""
+    """Export a model as a SavedModel that takes texts and returns answers."""
     check_target(folder, "saved_model.pb")
     import zoo
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -13,6 +16,8 @@ from zoo.cli import bare
 from zoo.cli.app import (
     AfterSaving,
     BatchSize,
+    Encoding,
+    Errors,
     Label,
     Loss,
     MaxLength,
@@ -54,36 +59,41 @@ ToLearn = Annotated[
     str,
     of_model(
         callback=task_name,
-        help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...",
+        help="Task to train: classification, causal_lm (next tokens), seq2seq_lm (text to text), ...",
     ),
 ]
 TrainFile = Annotated[
     Path | None,
     of_data(
         callback=readable,
-        help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
-        "question_answering SQuAD JSON; the bundled messages if not given.",
+        help="Training file: CSV, TSV or JSON lines; plain text with one text per line for causal_lm; CoNLL for "
+        "token_classification; SQuAD JSON for question_answering. If omitted, the bundled messages.",
     ),
 ]
 Split = Annotated[
     float | None,
     of_data(
-        help="Part of the training file that is held out, to measure on; 0 for nothing.",
+        help="Fraction of the training file to hold out for validation; 0 for none.",
         min=0.0,
         max=0.9,
         show_default=f"{SPLIT}; 0 with --test",
     ),
 ]
-Epochs = Annotated[int | None, of_training(help="Passes over the texts; by their number if not given.", min=1)]
-Rate = Annotated[float | None, of_training(help="The peak; the model's own if not given.", min=0.0)]
-LoraRank = Annotated[int | None, of_model(help="Train adapters of this rank beside frozen weights.", min=1)]
-Remat = Annotated[bool, of_training("--remat", help="Compute inside blocks twice: less memory, more time.")]
+Epochs = Annotated[int | None, of_training(help="Number of epochs. If omitted, chosen by the number of texts.", min=1)]
+Rate = Annotated[float | None, of_training(help="Peak learning rate. If omitted, the model's default.", min=0.0)]
+LoraRank = Annotated[
+    int | None, of_model(help="Rank of LoRA adapters to train; the model's weights stay frozen.", min=1)
+]
+Remat = Annotated[
+    bool, of_training("--remat", help="Recompute activations of blocks (rematerialization): less memory, more time.")
+]
 LmWeight = Annotated[
-    float | None, of_training(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
+    float | None,
+    of_training(help="Weight of an additional language modelling loss, for classifiers made from decoders.", min=0.0),
 ]
 ResumeFolder = Annotated[
     Path | None,
-    of_training(help="Folder that keeps the run while it goes; the same command goes on where it stopped."),
+    of_training(help="Folder for the state of the run; the same command resumes an interrupted run from it."),
 ]
 
 
@@ -105,12 +115,14 @@ def finetune(
     name: Model = "minilm_mini_en",
     task: ToLearn = "classification",
     train: TrainFile = None,
-    test: Annotated[Path | None, of_data(callback=readable, help="File to measure the model on at the end.")] = None,
+    test: Annotated[Path | None, of_data(callback=readable, help="Test file, measured once at the end.")] = None,
     split: Split = None,
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
-    problem: Annotated[Problem, of_data(help="What labels are.")] = Problem.single_label,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    problem: Annotated[Problem, of_data(help="Type of the labels (classification).")] = Problem.single_label,
     epochs: Epochs = None,
     learning_rate: Rate = None,
     batch_size: BatchSize = 32,
@@ -121,26 +133,26 @@ def finetune(
     lm_weight: LmWeight = None,
     loss: Loss = None,
     no_answer: NoAnswer = None,
-    seed: Annotated[int, of_training(help="Of new weights, dropout, order and what is held out.")] = 0,
+    seed: Annotated[int, of_training(help="Random seed (initialisation, dropout, shuffling, held-out split).")] = 0,
     strategy: Strategy = None,
     resume: ResumeFolder = None,
-    out: Annotated[Path, of_output(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
-    export: Annotated[Path | None, of_output(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
-    report: Annotated[Path | None, of_output(help="File for the report, as JSON.")] = None,
+    out: Annotated[Path, of_output(help="Folder for the fine-tuned model.")] = Path("runs/finetuned"),
+    export: Annotated[Path | None, of_output(help="Folder for the SavedModel.", show_default="OUT-export/1")] = None,
+    report: Annotated[Path | None, of_output(help="File for the evaluation report, in JSON.")] = None,
 ) -> None:
     """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 
-    A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
+    The labels of a classifier are read from the training file. Without a training file, the bundled messages are used.
     A tenth of the training file is held out (--split) and measured after each epoch; the best epoch is kept.
-    With --test nothing is held out unless --split says so. The test file is for the end: it chooses nothing.
-    Ctrl-C while it learns saves the model so far, in OUT-interrupted; with --resume, SIGTERM saves the run and exits 0.
-    Of several workers (--strategy multi_worker) each runs this command; the chief writes and prints.
-    At the end the export answers one request in a process of its own that can import TensorFlow only.
+    With --test, rows are held out only if --split is given. The test file does not influence which epoch is kept.
+    Ctrl-C during training saves the current model to OUT-interrupted. With --resume, SIGTERM saves the run and exits 0.
+    With --strategy multi_worker, run this command on each worker; the chief writes files and prints.
+    Finally, the SavedModel answers one request in a separate process that imports only TensorFlow.
     """
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
-    files = Files(train, test, Columns(text, text_pair, label), problem.value, split)
+    files = Files(train, test, Columns(text, text_pair, label, encoding, errors), problem.value, split)
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)
     folders.check(train, test)
     for path in (train, test):
@@ -166,10 +178,10 @@ class Folders(NamedTuple):
         one, other = self.out.resolve(), self.export.resolve()
         if one == other or one in other.parents or other in one.parents:
             raise ValueError(
-                f"{self.out} and {self.export} lie in one another: give --out and --export folders side by side."
+                f"{self.out} and {self.export} contain one another: give separate folders for --out and --export."
             )
         if self.report is not None and (self.report.is_dir() or {one, other} & {*self.report.resolve().parents}):
-            raise ValueError(f"--report {self.report} is a folder, or in one that is written: give another file.")
+            raise ValueError(f"--report {self.report} is a folder, or in a folder that is written: give another file.")
         if self.report is not None:
             check_new_file("--report", self.report, *read)
 
@@ -189,29 +201,43 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[st
         loaded = zoo.load(name, task, **options, **load)
     fit = fit_options(name, given, count, kind.writes_text)
     request = request_of(kind, parts.measured or parts.train)
-    learn_and_serve(loaded, parts, fit, settings_text(fit, given, count), folders, request)
+    settings = settings_text(fit, given, count)
+    describe = partial(finetuned_card, name, loaded, files, settings, folders.out)
+    learn_and_serve(loaded, parts, fit, settings, folders, request, describe)
 
 
 def learn_and_serve(
-    task: Any, parts: Parts, fit: dict[str, Any], settings: str, folders: Folders, request: list[str]
+    task: Any,
+    parts: Parts,
+    fit: dict[str, Any],
+    settings: str,
+    folders: Folders,
+    request: list[str],
+    describe: Callable[[dict[str, Any]], str],
 ) -> None:
-    """Fit, save, evaluate, export, and let the export answer a request."""
+    """Fit, save, evaluate, export, and let the export answer a request; `describe` makes the card from a report."""
+    from keras_transformers.checkpoints.files.atomic_folder import CARD
+    from keras_transformers.checkpoints.files.card import is_unedited
+    from keras_transformers.tasks.fit.held_out import COLUMNS, evaluation_set
     from keras_transformers.tasks.reports import measure
     from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
     from keras_transformers.utils.keras_private import strategy_of
+    from keras_transformers.utils.safe_files import replace_file
     from zoo.cli.learning import learn, save
 
     strategy = strategy_of(task.model)
     for rows in filter(None, parts[1:]):
-        task.dataset(**rows, shuffle=False)  # raises errors of held-out rows before the work
+        evaluation_set(task, [rows.get(name) for name in COLUMNS], {})  # raises errors of held-out rows before the work
     print(settings, flush=True)
     epoch = learn(task, parts.train, parts.held_out, fit, folders.out)
-    save(task, folders.out)
+    save(task, folders.out, {CARD: describe({})})
     try:
         if measured := parts.test or parts.held_out:
             with step(f"evaluate {counted(len(measured['texts']), 'held-out text')}"):
                 report = measure(task, **measured)
             tell(report, parts.honest(epoch, fit["epochs"]), folders.report, is_chief(strategy))
+            if is_chief(strategy) and is_unedited(folders.out / CARD):
+                replace_file(folders.out / CARD, describe(report))
         with step(f"export {folders.export}"):
             task.export(folders.export)
         if is_chief(strategy):
@@ -221,13 +247,30 @@ def learn_and_serve(
         raise AfterSaving(f"The model is saved in {folders.out}.") from error
 
 
+def finetuned_card(name: str, task: Any, files: Files, settings: str, out: Path, report: dict[str, Any]) -> str:
+    """Return the card of a fine-tuned model: its start, task, settings, files, and the figures of a report."""
+    from zoo.scratch.kept_plan import file_facts
+    from zoo.scratch.run_card import card
+
+    assert files.train is not None  # `Files.checked` has seen to it
+    facts = {"fine-tuned from": name, "task": task.name, "settings": settings.splitlines()[0]}
+    results = {metric: value for metric, value in report.items() if isinstance(value, float)}
+    folder = shlex.quote(str(out))
+    follow = [f'predict {folder} "..."', f"evaluate {folder} --data test.csv", f"export {folder} {folder}-export/1"]
+    command = shlex.join(["finetune", *sys.argv[2:]])
+    return card(out.name, facts, results, file_facts([files.train]), command, follow, has_curve=False)
+
+
 def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: bool) -> None:
     """Print a report and the lines on how far to trust it; write it, if there is a file for it."""
     show(report, console())
     print(*lines, sep="\n", flush=True)
     if file is not None and is_chief:
+        from keras_transformers.utils.safe_files import no_room_as_error
+
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json_line(report, digits=None), encoding="utf-8")
+        with no_room_as_error(file):
+            file.write_text(json_line(report, digits=None), encoding="utf-8")
 
 
 def serve(export: Path, request: list[str]) -> None:

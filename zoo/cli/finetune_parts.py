@@ -47,11 +47,11 @@ class Parts(NamedTuple):
         rows = counted(len(self.held_out["texts"]), "row")
         text = f"Epoch {epoch} of {epochs} was kept, the best on the {rows} held out. "
         if self.test:
-            text += "The rows of the test file had no part in that."
+            text += "The test file had no influence on that."
         else:
             text += (
-                "The figures above are of these same rows: new texts may fare a little worse. --test FILE measures "
-                "on others."
+                "The figures above are for these same rows: results on new texts may be a little worse. --test FILE "
+                "measures on others."
             )
         return textwrap.wrap(text, WIDTH)
 
@@ -78,7 +78,7 @@ class Files(NamedTuple):
         if kind.takes_documents:
             raise ValueError(f"task {kind.name} learns from documents, not from texts: use `train`, or Task.fit.")
         if kind.writes_text and kind.needs_labels and self.columns.label is None:
-            raise ValueError(f"task {kind.name} needs --label: the column of what is to be written, translations say.")
+            raise ValueError(f"task {kind.name} needs --label: the column with the target texts, such as translations.")
         if self.train:
             return self
         if "labels" not in kind.options or kind.read is not None:
@@ -93,7 +93,7 @@ class Files(NamedTuple):
 
         Args:
             kind: The `Kind` of task.
-            seed: Of the choice of held-out rows.
+            seed: Random seed for the choice of held-out rows.
         """
         train, *test = (examples_of(kind, path, self.columns, self.problem) for path in (self.train, self.test) if path)
         options = self._label_options(kind, train, *test) if "labels" in kind.options else {}
@@ -115,14 +115,16 @@ class Files(NamedTuple):
         lines = [f"{self.train}: {counted(count, 'row')} to train, {len(held_out['texts'])} held out"]
         if has_classes and (rare := sorted({*learnt["labels"]} - {*held_out["labels"]})):
             names = ", ".join(rare[:SHOWN]) + (", ..." if rare[SHOWN:] else "")
-            lines.append(f"  too rare to be measured, only learnt: {counted(len(rare), 'label')} ({names})")
+            lines.append(f"  too rare to be held out, used for training only: {counted(len(rare), 'label')} ({names})")
         return lines
 
     def _label_options(self, kind: Any, train: Rows, test: Rows | None = None) -> dict[str, Any]:
         """Return the problem and the labels of the training file, after a check of the test file against these."""
         if kind.labels_in is not None:
             if self.problem != "single_label":
-                raise ValueError(f"{kind.name} has one label a word: received --problem {self.problem}. Leave it out.")
+                raise ValueError(
+                    f"{kind.name} has one label per word: received --problem {self.problem}. Leave it out."
+                )
             try:
                 return {"labels": kind.labels_in(train["labels"])}
             except ValueError as error:

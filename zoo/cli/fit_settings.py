@@ -35,7 +35,8 @@ def fit_options(name: str, given: dict[str, Any], rows: int, writes_text: bool =
         name: The model's name or folder.
         given: Options of `Task.fit`; None for those that were not given.
         rows: Number of rows to learn from.
-        writes_text: Whether it learns to write: the epochs are then those of `Task.fit`, however few the rows are.
+        writes_text: Whether the task generates text: the default number of epochs is then the same as in `Task.fit` for
+            any number of rows.
     """
     of_model = dict(describe(name).fit) if name in names() else {}
     suited = USUAL | of_model
@@ -52,4 +53,4 @@ def settings_text(fit: dict[str, Any], given: dict[str, Any], rows: int) -> str:
     chosen = [f"--{key.replace('_', '-')}" for key in ("epochs", "learning_rate") if given.get(key) is None]
     if not chosen:
         return text
-    return f"{text}\n  chosen for {counted(rows, 'text')}; {' and '.join(chosen)} set{'' if chosen[1:] else 's'} others"
+    return f"{text}\n  chosen for {counted(rows, 'text')}; change this with {' and '.join(chosen)}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from zoo.cli.app import MaxLength, Model, app, examples, of_data, of_model, of_writing, readable
+from zoo.cli.app import Encoding, Errors, MaxLength, Model, app, examples, of_data, of_model, of_writing, readable
 from zoo.cli.data import given
 
 
@@ -23,38 +23,45 @@ from zoo.cli.data import given
 def generate(
     model: Model,
     texts: Annotated[
-        list[str] | None, Argument(help="Beginnings of texts, or texts to translate; or --file, or lines on stdin.")
+        list[str] | None, Argument(help="Prompts, or texts to translate. If omitted, --file or the lines of stdin.")
     ] = None,
-    file: Annotated[Path | None, of_data(callback=readable, help="Text, a line each.")] = None,
+    file: Annotated[Path | None, of_data(callback=readable, help="Text file, one prompt per line.")] = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     max_new_tokens: Annotated[
-        int | None, of_writing(help="Length of a text in tokens, at most; the model's own if not given.", min=1)
+        int | None, of_writing(help="Maximum number of tokens to generate. If omitted, the model's default.", min=1)
     ] = None,
     temperature: Annotated[
         float | None,
-        of_writing(help="0, as if not given, for the likeliest token; 1 for the model's own odds.", min=0.0),
+        of_writing(
+            help="Sampling temperature: 1 for the model's probabilities, 0 (or omitted) for the likeliest token.",
+            min=0.0,
+        ),
     ] = None,
-    top_k: Annotated[int | None, of_writing(help="Choose among so many tokens; 0 for all.", min=0)] = None,
+    top_k: Annotated[int | None, of_writing(help="Sample from this many likeliest tokens; 0 for all.", min=0)] = None,
     top_p: Annotated[
-        float | None, of_writing(help="Choose among the likeliest tokens that have this probability.")
+        float | None, of_writing(help="Sample from the likeliest tokens with this total probability.")
     ] = None,
     repetition_penalty: Annotated[
-        float | None, of_writing(help="Above 1, tokens that were there are less likely.")
+        float | None, of_writing(help="Penalty for tokens that already occurred; values above 1 make them less likely.")
     ] = None,
-    seed: Annotated[int | None, of_writing(help="Of the samples.")] = None,
-    stop: Annotated[list[str] | None, of_writing(help="A string before which a text ends; may be repeated.")] = None,
+    seed: Annotated[int | None, of_writing(help="Random seed for sampling.")] = None,
+    stop: Annotated[
+        list[str] | None, of_writing(help="Stop string: generation ends before its first occurrence; repeatable.")
+    ] = None,
     num_beams: Annotated[
-        int | None, of_writing(help="With more than one: beam search; the model's own if not given.", min=1)
+        int | None, of_writing(help="Number of beams; above 1 for beam search. If omitted, the model's default.", min=1)
     ] = None,
     max_length: MaxLength = None,
     dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as bfloat16.")] = None,
 ) -> None:
-    """Continue texts, printed as they come; or translate lines, one for one."""
+    """Continue prompts, or translate texts; print the result while it is generated."""
     options = {
         "max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p,
         "repetition_penalty": repetition_penalty, "seed": seed, "stop": stop, "num_beams": num_beams,
     }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
-    prompts = given(texts or [], file)
+    prompts = given(texts or [], file, encoding, errors)
     import zoo
 
     task = zoo.load(model, max_length=max_length, dtype=dtype)

@@ -1,4 +1,4 @@
-"""`Task.fit` on the command line: a line an epoch, the best epoch kept, the model saved when it is interrupted."""
+"""`Task.fit` on the command line: a line per epoch, the best epoch kept, the model saved when it is interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BETWEEN = 0.2  # seconds between two updates of the line within an epoch
 
 
 class Epochs(keras.callbacks.Callback):
-    """Callback that prints a table with a line an epoch, at most 80 columns wide; on a terminal also the progress.
+    """Callback that prints a table with a line per epoch, at most 80 columns wide; on a terminal also the progress.
 
     Args:
         measured: The headers of the columns, by the names in the logs.
@@ -107,18 +107,18 @@ def _check_converged(task: Any, epoch: int, loss: float, rate: float) -> None:
     ):
         raise ValueError(
             f"training has diverged, and nothing is saved: the loss of epoch {epoch} is {loss:.4g}, or its weights "
-            f"are beyond {LARGEST:g}. Give a --learning-rate below {rate:g}."
+            f"exceed {LARGEST:g}. Give a --learning-rate below {rate:g}."
         )
 
 
-def save(task: Any, folder: Path) -> None:
-    """Save a task; if that fails, for example as a file was put in its place, save it to a new folder."""
+def save(task: Any, folder: Path, files: dict[str, str] | None = None) -> None:
+    """Save a task with further files; if that fails, for example as a file was put in its place, save it elsewhere."""
     try:
         with step(f"save {folder}"):
-            task.save(folder)
+            task.save(folder, files=files)
     except Exception as error:
         spare = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
         print()
         with step(f"save {spare}"):
-            task.save(spare)
+            task.save(spare, files=files)
         raise AfterSaving(f"The model is saved in {spare}.") from error

@@ -1,4 +1,4 @@
-"""`list`: the models of the zoo, without Keras."""
+"""`list`: print the models of the zoo; Keras is not imported."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ KINDS = ("encoder", "decoder", "encoder_decoder")
     ),
 )
 def list_models(
-    pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
-    bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
-    family: Annotated[str | None, Option(help="Only models of this architecture, such as bert.")] = None,
-    task: Annotated[str | None, Option(help="Only models that were made for this task.")] = None,
+    pattern: Annotated[str, Argument(help="Name or shell-style pattern of the models to list.")] = "*",
+    bundled: Annotated[bool, Option("--bundled", help="List only models whose weights are in the package.")] = False,
+    family: Annotated[str | None, Option(help="List only models of this architecture, such as bert.")] = None,
+    task: Annotated[str | None, Option(help="List only models made for this task, such as masked_lm.")] = None,
     licence: Annotated[
-        str | None, Option("--license", "--licence", help="Only models with this licence, such as MIT.")
+        str | None, Option("--license", "--licence", help="List only models with this licence, such as MIT.")
     ] = None,
     max_parameters: Annotated[
-        str | None, Option(help="Only models with at most so many parameters, such as 200M.", metavar="NUMBER")
+        str | None, Option(help="List only models with at most this many parameters, such as 200M.", metavar="NUMBER")
     ] = None,
-    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as docs/models.md has it.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the table in Markdown, as in docs/models.md.")] = False,
 ) -> None:
-    """List the models of the zoo, by architecture and task: sizes, licences, whether their weights are bundled."""
+    """List the models of the zoo, grouped by architecture and task, with their sizes, licences and weights."""
     if pattern not in names() and not set(pattern) & set("*?[") and not is_known(pattern):
         raise no_such_model(pattern)
     facts = {"family": family, "task": task, "licence": licence, "max_parameters": max_parameters}

@@ -13,6 +13,8 @@ from typer import Argument
 from keras_transformers.utils.json_file import read_json
 from zoo.cli.app import (
     BatchSize,
+    Encoding,
+    Errors,
     MaxLength,
     Model,
     NoAnswer,
@@ -29,28 +31,40 @@ from zoo.cli.app import (
     readable,
 )
 from zoo.cli.data import Columns, Row, checked_texts, rows_of
-from zoo.cli.printed_answers import check_out, written
+from zoo.cli.printed_answers import DIGITS, check_out, json_line, written
 
 CHUNK = 256  # texts that are asked for labels at a time
 File = Annotated[
     Path | None,
-    of_data(callback=readable, help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON."),
+    of_data(
+        callback=readable,
+        help="Input file: CSV, TSV or JSON lines; also CoNLL for token_classification, SQuAD JSON for "
+        "question_answering.",
+    ),
 ]
 Out = Annotated[
-    Path | None, of_output(help="Where to write answers: CSV, TSV or JSON lines by its name; printed if not given.")
+    Path | None, of_output(help="Output file: .csv, .tsv or .jsonl. If omitted, answers are printed as JSON lines.")
 ]
-Labels = Annotated[
-    str | None, of_model(help="Labels that a model of entailment was not trained on, parted by commas: zero-shot.")
+Labels = Annotated[str | None, of_model(help="Comma-separated candidate labels for zero-shot classification.")]
+Top = Annotated[
+    int | None,
+    of_output(min=1, help="Number of most probable labels to print. If omitted, all labels of up to 1,000."),
 ]
-Template = Annotated[str | None, of_model(help="Of --labels: the sentence that a label is put in, at {}.")]
+Template = Annotated[str | None, of_model(help="Sentence with {} in place of the label, for --labels.")]
 Precision = Annotated[
-    str, of_output(help="Of vectors: float32; int8 or uint8, with --ranges; binary or ubinary, a bit for each number.")
+    str,
+    of_output(
+        help="Precision of vectors: float32, int8 or uint8 (with --ranges), binary or ubinary (1 bit per number)."
+    ),
 ]
 Ranges = Annotated[
     Path | None,
-    of_data(callback=readable, help="Of int8 and uint8: JSON of `vector_ranges`, [[least, ...], [greatest, ...]]."),
+    of_data(
+        callback=readable,
+        help="JSON file with the ranges for int8 and uint8, from `vector_ranges`: two lists, of the minima and maxima.",
+    ),
 ]
-MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: several may apply to a text, or none.")]
+MultiLabel = Annotated[bool, of_model("--multi-label", help="Allow several --labels for a text, or none.")]
 
 
 @app.command(
@@ -69,16 +83,21 @@ MultiLabel = Annotated[bool, of_model("--multi-label", help="Of --labels: severa
 )
 def predict(
     model: Model,
-    texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
+    texts: Annotated[
+        list[str] | None, Argument(help="Texts to answer. If omitted, --file or the lines of stdin.")
+    ] = None,
     file: File = None,
     out: Out = None,
     text: Text = "text",
     text_pair: TextPair = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     task: TaskName = None,
     no_answer: NoAnswer = None,
     labels: Labels = None,
     template: Template = None,
     multi_label: MultiLabel = False,
+    top: Top = None,
     prompt: Prompt = None,
     truncate_dim: TruncateDim = None,
     precision: Precision = "float32",
@@ -86,8 +105,8 @@ def predict(
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
-    """Answer texts as they are read; print a JSON object for each."""
-    columns = Columns(text, text_pair, None)
+    """Predict an answer for each text, such as a label or a vector, and print it as a JSON object."""
+    columns = Columns(text, text_pair, None, encoding, errors)
     check_out(out, file)
     ask = asked_labels(labels, template, multi_label, text_pair)
     lines = checked_texts(texts or [], file, columns)
@@ -98,13 +117,16 @@ def predict(
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
     if ask is not None and loaded.name != "classification":
         raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
+    likeliest = asked_top(loaded, top, ask)
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
     answers = (
-        loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto")
+        loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto", **likeliest)
         if ask is None
         else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
     )
     answers = in_precision(loaded, answers, precision, limits)
+    if loaded.name == "classification" and ask is None and out is not None and out.suffix.lower() != ".jsonl":
+        answers = in_one_cell(answers, len(loaded.labels))
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
             write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
@@ -122,10 +144,33 @@ def asked_labels(labels: str | None, template: str | None, multi_label: bool, te
         return None
     names = [name.strip() for name in labels.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"--labels must be different names, parted by commas: received {labels!r}.")
+        raise ValueError(f"--labels must be different names, separated by commas: received {labels!r}.")
     if text_pair is not None:
         raise ValueError("--labels are for texts, not for pairs: leave --text-pair out.")
     return {"labels": names, "template": template, "multi_label": multi_label}
+
+
+def asked_top(task: Any, top: int | None, ask: Any) -> dict[str, int]:
+    """Return the option `top` of `predict_stream`, if it is given.
+
+    Raises:
+        ValueError: The task has no probabilities of labels, or `--labels` asks for other ones.
+    """
+    if top is None:
+        return {}
+    if task.name != "classification" or ask is not None:
+        asked = "labels that are given" if ask is not None else task.name
+        raise ValueError(f"--top is for the labels of a classifier: received it for {asked}. Leave it out.")
+    return {"top": top}
+
+
+def in_one_cell(answers: Iterator[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
+    """Yield answers for a table: probabilities of the likeliest of `count` labels, which differ by row, as JSON."""
+    for answer in answers:
+        found = answer.get("probabilities", {})
+        if 0 < len(found) < count:
+            answer = {**answer, "probabilities": json_line(found, DIGITS)}
+        yield answer
 
 
 def zero_shot_stream(task: Any, texts: Iterator[str], **options: Any) -> Iterator[dict[str, Any]]:
@@ -149,7 +194,7 @@ def asked_ranges(precision: str, ranges: Path | None, text_pair: Any) -> Any:
             "json.dumps(vector_ranges(task.embed(texts)).tolist()), of many texts like those to come."
         )
     if precision != "float32" and text_pair is not None:
-        raise ValueError("--precision is of vectors, and pairs have a similarity: leave --text-pair out.")
+        raise ValueError("--precision is for vectors, but pairs have a similarity: leave --text-pair out.")
     return None if ranges is None else read_json(ranges, "the least and the greatest value of each number")
 
 
@@ -160,7 +205,9 @@ def in_precision(task: Any, answers: Iterator[dict[str, Any]], precision: str, r
     from keras_transformers.tasks.vectors.quantized import check_precision, quantize
 
     if task.name != "sentence_embedding":
-        raise ValueError(f"--precision is of vectors: received a model for {task.name}. Leave it out.")
+        raise ValueError(f"--precision is for vectors: received a model for {task.name}. Leave it out.")
+    if "sparse" in task.parts.attributes:
+        raise ValueError("--precision is for dense vectors: received a model with sparse vectors. Leave it out.")
     check_precision(precision, ranges, task.parts.answers.dim)
     return ({**answer, "embedding": quantize(answer["embedding"][None], precision, ranges)[0]} for answer in answers)
 

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from keras_transformers.data.sources.text_tables import FORMATS
+from keras_transformers.utils.safe_files import no_room_as_error
 from keras_transformers.utils.untrusted import resolved
 from zoo.cli.app import AfterSaving, check_new_file
 
 DIGITS = 4
+FORMATS = (".csv", ".tsv", ".jsonl")  # that are written
 LETTERS = 40  # of a file's name that begin the name of its partial file: names have at most 255 bytes
 SPACES = str.maketrans("\t\r\n", "   ")  # TSV has no quotes
 Write = Callable[[dict[str, Any]], None]
@@ -47,8 +48,8 @@ def as_json(value: Any, digits: int | None = None) -> Any:
 def flattened(answer: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of an answer in a table, by the names of the columns.
 
-    A dict gives a column for each of its names; names in a list are parted by `|`, as `finetune` reads them; any other
-    list, such as a vector, is JSON.
+    A dict gives a column for each of its names; names in a list are separated by `|`, as `finetune` reads them; any
+    other list, such as a vector, is JSON.
 
     Example:
 
@@ -102,7 +103,7 @@ def written(out: Path | None) -> Iterator[Write]:
     place = out.with_name(f"{out.name[:LETTERS]}.partial-{os.getpid()}") if replaced else out
     stream = place.open("w", encoding="utf-8", newline="")
     try:
-        with stream:
+        with no_room_as_error(out, "Make room, and call again."), stream:
             if replaced and out.exists():
                 shutil.copymode(out, place)
             yield (

@@ -21,7 +21,7 @@ def show(report: dict[str, Any], console: Console) -> None:
     Tables are as wide as the console, and at least `NARROWEST`: a narrower terminal wraps their lines.
 
     Args:
-        report: What `measure` or `Task.evaluate` returns.
+        report: Result of `measure` or `Task.evaluate`.
         console: The console to print to.
     """
     console.width = max(console.width, NARROWEST)
@@ -54,11 +54,13 @@ def _classes(classes: dict[str, dict[str, float]], width: int) -> tuple[str, Tab
 
 def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     """Return a title and the confusion matrix if it fits, else the pairs that are confused most often."""
+    if "pairs" in confusion:
+        return _pairs([(pair["label"], pair["predicted"], pair["count"]) for pair in confusion["pairs"]], width)
     labels, counts = confusion["labels"], np.array(confusion["counts"])
     names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
     of_names = min(max(map(len, names)), LABEL)
     if 3 + of_names + len(labels) * (2 + max(len(str(counts.max())), len(str(len(labels))))) > width:
-        return _pairs(labels, counts, width)
+        return _pairs(_most_often(labels, counts), width)
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True, max_width=of_names)
     for number in range(1, len(labels) + 1):
@@ -68,16 +70,21 @@ def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     return "right labels (rows) and answers (columns)", table
 
 
-def _pairs(labels: list[str], counts: np.ndarray, width: int) -> tuple[str, Table]:
+def _most_often(labels: list[str], counts: np.ndarray) -> list[tuple[str, str, int]]:
+    """Return the right label, the answer and the number of the confusions in a matrix, the most frequent first."""
     others = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
-    most = np.argsort(-others, axis=None, kind="stable")[:PAIRS]
+    places = zip(*np.nonzero(others), strict=True)
+    found = [(labels[right], labels[answer], int(others[right, answer])) for right, answer in places]
+    return sorted(found, key=lambda pair: -pair[2])
+
+
+def _pairs(pairs: list[tuple[str, str, int]], width: int) -> tuple[str, Table]:
     table = Table(box=box.SIMPLE_HEAD)
     for header in ("right label", "answer"):
         table.add_column(header, no_wrap=True, max_width=(width - 20) // 2)
     table.add_column("times", justify="right")
-    for right, answer in zip(*np.unravel_index(most, counts.shape), strict=True):
-        if others[right, answer]:
-            table.add_row(labels[right], labels[answer], str(others[right, answer]))
+    for right, answer, count in pairs[:PAIRS]:
+        table.add_row(right, answer, str(count))
     return "most often confused", table
 
 

@@ -1,4 +1,4 @@
-"""`results`: measurements of the models of the zoo, without Keras."""
+"""`results`: print the measured results of the models; Keras is not imported."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python ...")
 
 @app.command(epilog=examples("results", 'results "minilm*"', "results --markdown"))
 def results(
-    pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
-    markdown: Annotated[bool, Option("--markdown", help="Print the table of docs/results.md.")] = False,
+    pattern: Annotated[str, Argument(help="Name or shell-style pattern of the models.")] = "*",
+    markdown: Annotated[bool, Option("--markdown", help="Print the table in Markdown, as in docs/results.md.")] = False,
 ) -> None:
-    """Show what was measured with the models, and how to measure it again."""
+    """Show the measured results of the models, with the commands that reproduce them."""
     rows = [row for name in names(pattern) for row in rows_of(name, describe(name).results)]
     if not rows:
         known = [name for name in names() if describe(name).results]

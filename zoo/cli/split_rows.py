@@ -23,7 +23,7 @@ def split_rows(
     Args:
         rows: Columns of one length.
         fraction: The share of the rows to hold out.
-        seed: Of the choice.
+        seed: Random seed for the choice of rows.
         classes: The class of each row, to hold out the fraction of each class; None for rows without classes.
         by: The column whose equal texts stay together.
 

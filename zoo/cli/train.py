@@ -1,4 +1,4 @@
-"""`train`: a new model from own text; or the recipe in the file of a model."""
+"""`train`: train a new model on the user's own text, or run the recipe in the file of a model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
 from zoo.cli.app import (
+    Encoding,
+    Errors,
     Strategy,
     app,
     column,
@@ -41,39 +43,60 @@ DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
     )
 )
 def train(
-    name: Annotated[
-        str | None, Argument(help="A name of `list` that was trained with this package: its recipe.")
+    name: Annotated[str | None, Argument(help="Model of the zoo to train again by its recipe; needs --data.")] = None,
+    data: Annotated[
+        Path | None, of_data(help="Folder with the training data of the recipe; zoo/NAME.py describes it.")
     ] = None,
-    data: Annotated[Path | None, of_data(help="Of a recipe: folder of the data that zoo/NAME.py describes.")] = None,
-    out: Annotated[Path, of_output(help="Folder to write. OUT.run (of a recipe OUT.resume) keeps the run.")] = Path(
-        "runs/new"
-    ),
+    out: Annotated[
+        Path, of_output(help="Folder for the model. OUT.run (OUT.resume for a recipe) keeps the state of the run.")
+    ] = Path("runs/new"),
     text: Annotated[
-        list[str] | None, of_data(help="File, folder or pattern of the text; several times for several; - for stdin.")
+        list[str] | None, of_data(help="File, folder or pattern of the training text, or - for stdin; repeatable.")
     ] = None,
-    field: Annotated[str, of_data(help="Key or column of the text in JSON lines and Parquet.")] = "text",
-    encoding: Annotated[str, of_data(help="Of the text files.")] = "utf-8",
-    held_out: Annotated[float, of_data(help="Share of the text to hold out and measure on.")] = 0.05,
-    validation: Annotated[list[str] | None, of_data(help="Files to measure on, instead of a share.")] = None,
-    source: Annotated[str | None, of_data(help="Instead of --text: a file with a text a line, and")] = None,
-    target: Annotated[str | None, of_data(help="what is to be written for each, such as its translation.")] = None,
-    pairs: Annotated[str | None, of_data(help="Or a table: .tsv, .txt with tabs, .csv, .jsonl.")] = None,
+    field: Annotated[
+        str, of_data(help="Column or key with the text in .csv, .tsv, .jsonl, .json and .parquet files.")
+    ] = "text",
+    lines: Annotated[
+        bool, of_data(help="Treat each line of a text file as a document, such as names, tweets or molecules.")
+    ] = False,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    held_out: Annotated[float, of_data(help="Fraction of the text to hold out for validation.")] = 0.05,
+    validation: Annotated[
+        list[str] | None, of_data(help="Validation text file, used instead of --held-out; repeatable.")
+    ] = None,
+    source: Annotated[
+        str | None, of_data(help="Source file, one text per line, to train on pairs instead of --text.")
+    ] = None,
+    target: Annotated[str | None, of_data(help="Target file: one text for each line of --source.")] = None,
+    pairs: Annotated[
+        str | None, of_data(help="Table of text pairs: .tsv, .txt with tabs, .csv, .jsonl, .json, .parquet or .tmx.")
+    ] = None,
     source_column: Annotated[
-        Any, of_data(help="Of the table; source, or 0.", metavar="COLUMN", parser=column, show_default=False)
+        Any,
+        of_data(
+            help="Column with the source texts: name or number.", metavar="COLUMN", parser=column, show_default="0"
+        ),
     ] = None,
     target_column: Annotated[
-        Any, of_data(help="Of the table; target, or 1.", metavar="COLUMN", parser=column, show_default=False)
+        Any,
+        of_data(
+            help="Column with the target texts: name or number.", metavar="COLUMN", parser=column, show_default="1"
+        ),
     ] = None,
-    validation_source: Annotated[str | None, of_data(help="Pairs to measure on, instead of a share: a file, and")] = (
-        None
-    ),
-    validation_target: Annotated[str | None, of_data(help="the other one.")] = None,
-    joined: Annotated[float | None, of_data(help="Of pairs: so many texts of two for each pair, up to 0.5.")] = None,
+    validation_source: Annotated[
+        str | None, of_data(help="Validation source file, used instead of --held-out.")
+    ] = None,
+    validation_target: Annotated[str | None, of_data(help="Validation target file.")] = None,
+    joined: Annotated[
+        float | None,
+        of_data(help="Number of additional examples, per pair, that join the texts of two pairs: 0 to 0.5."),
+    ] = None,
     model: Annotated[
         str | None,
         of_model(
-            help="Kind of the new model: gpt2, llama, lstm, bert or t5; of pairs transformer or t5.",
-            show_default="gpt2; of pairs transformer",
+            help="Architecture of the new model: gpt2, llama, lstm, bert or t5; transformer or t5 for pairs.",
+            show_default="gpt2; transformer for pairs",
         ),
     ] = None,
     start: Annotated[
@@ -81,55 +104,79 @@ def train(
         of_model(
             "--from",
             callback=loadable,
-            help="Go on with this model instead: a name of `list`, a folder or hf:org/repo.",
+            help="Continue training this model: a name printed by `list`, a folder or hf:org/repo.",
         ),
     ] = None,
     add_tokens: Annotated[
-        Path | None, of_model(callback=readable, help="File of new tokens for the model of --from, one a line.")
+        Path | None, of_model(callback=readable, help="File of new tokens, one per line, for the model of --from.")
     ] = None,
     size: Annotated[
-        str | None, of_model(help="tiny, mini, small, medium, base or large; chosen for --hours if not given.")
+        str | None,
+        of_model(help="Model size: tiny, mini, small, medium, base or large. If omitted, chosen for --hours."),
     ] = None,
-    layers: Annotated[int | None, of_model(help="Number of layers, if not the size's.", min=1)] = None,
-    heads: Annotated[int | None, of_model(help="Number of heads, if not the size's.", min=1)] = None,
-    hidden_dim: Annotated[int | None, of_model(help="Width, if not the size's.", min=1)] = None,
+    layers: Annotated[int | None, of_model(help="Number of layers; overrides --size.", min=1)] = None,
+    heads: Annotated[int | None, of_model(help="Number of attention heads; overrides --size.", min=1)] = None,
+    hidden_dim: Annotated[int | None, of_model(help="Hidden dimension; overrides --size.", min=1)] = None,
     decoder_layers: Annotated[
-        int | None, of_model(help="Of two stacks: layers of the second; of transformer half as many.", min=1)
+        int | None,
+        of_model(help="Number of decoder layers (transformer, t5). If omitted, chosen for the model.", min=1),
     ] = None,
-    max_length: Annotated[int | None, of_model(help="Tokens of a row.", min=8)] = None,
+    max_length: Annotated[int | None, of_model(help="Maximum length of a sequence in tokens.", min=8)] = None,
     tokenizer: Annotated[
-        str | None, of_model(help="byte_pair, wordpiece, unigram, character, bytes, or a folder; else what suits.")
+        str | None,
+        of_model(
+            help="Tokenizer: byte_pair, wordpiece, unigram, character, bytes or a folder. If omitted, the usual one "
+            "for the model."
+        ),
     ] = None,
-    vocabulary: Annotated[int | None, of_model(help="Tokens to learn.", min=1)] = None,
-    lowercase: Annotated[bool, of_model(help="Lower-case texts (wordpiece, unigram).")] = False,
-    dropout: Annotated[float | None, of_model(help="Rate while it trains; chosen by the passes if not given.")] = None,
+    vocabulary: Annotated[int | None, of_model(help="Size of the vocabulary to learn, in tokens.", min=1)] = None,
+    lowercase: Annotated[bool, of_model(help="Lower-case all texts (wordpiece and unigram).")] = False,
+    dropout: Annotated[
+        float | None, of_model(help="Dropout rate during training. If omitted, chosen by the number of epochs.")
+    ] = None,
     dtype: Annotated[str | None, of_model(help=DTYPE)] = None,
-    hours: Annotated[float | None, of_training(help="Time to train; it chooses steps, and size if not given.")] = None,
-    steps: Annotated[int | None, of_training(help="Or updates.", min=1)] = None,
-    epochs: Annotated[float | None, of_training(help="Or passes over the text; of a recipe if not its own.")] = None,
+    hours: Annotated[
+        float | None, of_training(help="Time limit of the whole command in hours; determines the steps.")
+    ] = None,
+    steps: Annotated[int | None, of_training(help="Number of training steps, instead of --hours.", min=1)] = None,
+    epochs: Annotated[
+        float | None, of_training(help="Number of epochs, instead of --hours. If omitted, a recipe uses its default.")
+    ] = None,
     batch_size: Annotated[
-        int | None, of_training(help="Rows a step.", min=1, show_default="16; fewer with few --hours")
+        int | None,
+        of_training(help="Number of sequences in a batch.", min=1, show_default="16; fewer for a short --hours"),
     ] = None,
     batch_tokens: Annotated[
-        int | None, of_training(help="Of pairs: tokens of a step on each side, padding included.", show_default="4096")
+        int | None,
+        of_training(help="Tokens in a batch on each side, padding included (pairs).", show_default="4096"),
     ] = None,
-    learning_rate: Annotated[float | None, of_training(help="Its peak.")] = None,
+    learning_rate: Annotated[float | None, of_training(help="Peak learning rate.")] = None,
     schedule: Annotated[
-        str | None, of_training(help="Of pairs: inverse_sqrt or cosine.", show_default="inverse_sqrt")
+        str | None,
+        of_training(help="Learning-rate schedule: inverse_sqrt or cosine (pairs).", show_default="inverse_sqrt"),
     ] = None,
-    warmup_steps: Annotated[int | None, of_training(help="Of pairs: steps in which the rate rises.", min=1)] = None,
-    weight_decay: Annotated[float | None, of_training(help="Of AdamW.", show_default="0.1; of pairs 0.01")] = None,
-    rounds: Annotated[int, of_training(help="How often held-out text is measured.", min=1)] = 20,
-    patience: Annotated[int, of_training(help="Rounds without a better held-out loss that end the run.", min=1)] = 5,
-    prompt: Annotated[str | None, of_training(help="Begin of the samples.")] = None,
-    seed: Annotated[int | None, of_training(help="Of weights, order and masks.")] = None,
+    warmup_steps: Annotated[
+        int | None, of_training(help="Number of warm-up steps of the learning rate (pairs).", min=1)
+    ] = None,
+    weight_decay: Annotated[
+        float | None, of_training(help="Weight decay of AdamW.", show_default="0.1; 0.01 for pairs")
+    ] = None,
+    rounds: Annotated[int, of_training(help="Number of validation rounds during training.", min=1)] = 20,
+    patience: Annotated[
+        int, of_training(help="Stop after this many rounds without a better validation loss.", min=1)
+    ] = 5,
+    prompt: Annotated[
+        str | None, of_training(help="Prompt for the samples that a decoder generates during training.")
+    ] = None,
+    seed: Annotated[int | None, of_training(help="Random seed (initialisation, shuffling, masking).")] = None,
     strategy: Strategy = None,
 ) -> None:
-    """Train a model from scratch, on own text or pairs, or by a recipe; the same command goes on with a killed run.
+    """Train a model on your own texts or text pairs, or by a recipe. Repeat the command to resume an interrupted run.
 
-    A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
-    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card. With --from, a trained model goes
-    on, with its own tokenizer; if no round is better than its start, the start is kept.
+    Part of the text is held out for validation, a vocabulary is learned, and the plan with the expected duration is
+    printed before training. The weights of the best round are kept in OUT, a folder in Hugging Face layout with a
+    model card. With --from, the training of an existing model continues with its tokenizer; if no round improves on
+    the given model, that model is kept.
     """
     asked = dict(locals())
     if any(value is not None for value in (source, target, pairs)):
@@ -141,13 +188,13 @@ def train(
 
         train_on_text(asked)
     elif start is not None or add_tokens is not None:
-        raise ValueError("--from MODEL goes on with a model on own text: give --text FILES, too.")
+        raise ValueError("--from MODEL continues training on your own text: give --text FILES, too.")
     elif name and data:
         run_recipe(name, data, out, epochs=None if epochs is None else round(epochs), seed=seed)
     else:
         raise ValueError(
-            "give --text FILES for a new model from own text, --source and --target (or --pairs) for one from pairs of "
-            "texts, or NAME and --data for a recipe."
+            "give --text FILES for a new model from your own text, --source and --target (or --pairs) for one from "
+            "pairs of texts, or NAME and --data for a recipe."
         )
 
 
@@ -172,7 +219,7 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
             results = recipe(data, out, verbose=verbosity(), **options)
     except KeyboardInterrupt:
         if state_folder(out).exists():
-            print(f"\ninterrupted; the same command goes on from the last state in {state_folder(out)}")
+            print(f"\ninterrupted; repeat the command to resume from the last state in {state_folder(out)}")
         raise
     print(json.dumps(results), flush=True)
     remove_state(out)  # last, so that the same command repeats the end of the run if it fails before

@@ -38,7 +38,7 @@ def chief_alone(strategy: Any | None, make: Callable[[], T]) -> T | None:
 
     Args:
         strategy: A `tf.distribute` strategy, or None for one process.
-        make: Takes no step together with the other workers.
+        make: Function that takes no step together with the other workers.
 
     Returns:
         What the function returns; None on the other workers.

@@ -1,21 +1,24 @@
-"""What every run on plain text has: its files, their tokens, a plan that is kept, and figures of held-out text."""
+"""The parts of every run on plain text: its files, their tokens, a plan that is kept, and figures of held-out text."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from keras_transformers.text.files.text_files import TextFiles, is_packed
+from keras_transformers.text.files.text_files import TextFiles, is_compressed
 from zoo.cli.app import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import NewModel
+from zoo.scratch.new_vocabulary import sample as spread
 from zoo.scratch.run_plan import BATCH, Candidate, Plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import STDIN, keep_standard_input
+from zoo.scratch.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from keras_transformers.data.corpus.corpus import Corpus
@@ -23,16 +26,17 @@ if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
 
 TOKENS = "tokens"
+SAMPLED = 1_000_000  # characters that the plan looks at
 
 
 class CorpusRun(ABC):
-    """A run that trains a model on text. `TextRun` makes a new one, `FurtherRun` goes on with one.
+    """A run that trains a model on text. `TextRun` makes a new one, `FurtherRun` continues the training of one.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
 
     Attributes:
-        wanted: What the kind of model wants: its task, rate and length of rows.
+        wanted: Requirements of the kind of model: its task, learning rate and length of rows.
         max_length: Tokens of a row.
         model: Name of its kind.
     """
@@ -45,7 +49,8 @@ class CorpusRun(ABC):
     def __init__(self, settings: RunSettings):
         self.settings = settings
         written = (settings.out, settings.run_folder)  # which may lie in a folder of text
-        options: dict[str, Any] = {"field": settings.field, "encoding": settings.encoding, "without": written}
+        options: dict[str, Any] = {"errors": settings.errors, "lines": settings.lines, "without": written}
+        options |= {"field": settings.field, "encoding": settings.encoding}
         text = [
             keep_standard_input(settings.run_folder / "stdin.txt") if path == STDIN else path for path in settings.text
         ]
@@ -55,7 +60,7 @@ class CorpusRun(ABC):
     def check_amount(self) -> None:
         """Refuse, before any work, a text that is too small for a batch whatever its tokens are."""
         least = self.batch_size * self.max_length
-        if not any(map(is_packed, self.files.files)) and self.files.size < least:
+        if not any(map(is_compressed, self.files.files)) and self.files.size < least:
             raise ValueError(
                 f"the text has {self.files.size:,} bytes: expected at least the {least:,} tokens of a batch of "
                 f"{self.batch_size} rows. Give more text, a smaller --batch-size or a smaller --max-length."
@@ -81,7 +86,7 @@ class CorpusRun(ABC):
 
     @abstractmethod
     def restore(self, task: Task, plan: Plan) -> None:
-        """Give a task that was trained the settings with which it is saved: those of the model, not of its training."""
+        """Give a trained task the settings with which it is saved: the model's, without the training's."""
 
     def facts(self) -> dict[str, str]:
         """Return what else the table and the card say, by name."""
@@ -127,6 +132,10 @@ class CorpusRun(ABC):
                 held_out_files=self.validation, end_id=self.end_id, seed=settings.seed,
             )  # fmt: skip
 
+    def sample(self) -> Iterator[str]:
+        """Yield pieces of every place of the text, some megabytes at most, that the plan looks at."""
+        return spread(self.files, self.corpus.facts.characters, SAMPLED)
+
     @property
     def replicas(self) -> int:
         """Devices that share the rows of a step."""
@@ -136,6 +145,11 @@ class CorpusRun(ABC):
     def batch_size(self) -> int:
         """Rows of a step: what was asked, or the usual number, with which the speed is measured."""
         return self.settings.batch_size or BATCH
+
+    @cached_property
+    def time_left(self) -> TimeLeft:
+        """Return the time of the command, which all parts of the run share."""
+        return TimeLeft(self.settings.hours)
 
     def dataset(self, task: Task, batch_size: int | None = None, **options: Any) -> Any:
         """Return the batches of the corpus, of `batch_size` rows, the run's when None."""
@@ -154,16 +168,20 @@ class CorpusRun(ABC):
 
         return self.settings.dtype or suited_dtype()
 
-    def held_out_figures(self, task: Task, title: str = "") -> dict[str, float]:
-        """Return what a task has on all held-out text: `perplexity` and `accuracy`. The masks are the same each time.
+    def held_out_figures(self, task: Task, title: str = "", most_rows: int | None = None) -> dict[str, float]:
+        """Return what a task has on all held-out text, or on what of it is not in the training text, too: `perplexity`
+        and `accuracy`. The masks are the same each time.
 
         Args:
-            task: Compiled.
-            title: What is said of it.
+            task: Compiled task.
+            title: Name of the step, for the printed line.
+            most_rows: Rows to measure, at most; None for all.
         """
-        held_out = self.corpus.held_out
-        with step(f"measure {held_out.num_tokens:,} held-out tokens{title}"):
-            dataset = task.dataset(held_out, batch_size=self.batch_size, shuffle=False)
+        held_out = self.corpus.measured
+        tokens = min((most_rows or math.inf) * self.max_length, held_out.num_tokens)
+        options: dict[str, Any] = {"num_rows": most_rows} if tokens < held_out.num_tokens else {}
+        with step(f"measure {tokens:,} held-out tokens{title}"):
+            dataset = task.dataset(held_out, batch_size=self.batch_size, shuffle=False, **options)
             measured = task.model.evaluate(dataset, return_dict=True, verbose=0)
         return {name: float(measured[name]) for name in ("perplexity", "accuracy")}
 
@@ -173,7 +191,7 @@ class CorpusRun(ABC):
         Args:
             task: A fresh task.
             size: Layers, heads, width.
-            rows: Of a step; `batch_size` when None.
+            rows: Rows of a step; `batch_size` when None.
         """
         from zoo.scratch.kernels import suits_xla
         from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
@@ -181,7 +199,9 @@ class CorpusRun(ABC):
         xla = suits_xla(self.model, self.strategy)
         rows = rows or self.batch_size
         with step(f"measure the speed of {size[0]} layers of {size[2]}, {rows} rows a step"):
-            speed = measure_speed(task, self.dataset(task, rows, steps_per_epoch=MOST_STEPS), xla)
+            speed = measure_speed(
+                task, self.dataset(task, rows, steps_per_epoch=MOST_STEPS), xla, most=self.time_left.most_measuring
+            )
         return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla, rows)
 
     def plan(self) -> Plan:
@@ -190,10 +210,20 @@ class CorpusRun(ABC):
 
         kept = KeptPlan(self.settings)
         if (plan := kept.read(self.file_facts)) is None:
+            self.check_time()
             plan = self.new_plan(*self.rows())
             if is_chief(self.strategy):
                 kept.write(plan, self.file_facts)
         return plan
+
+    def check_time(self) -> None:
+        """Refuse, before any measuring, a time that is over."""
+        if self.time_left.left() <= 0:
+            raise ValueError(
+                f"--hours {self.settings.hours:g} are {self.time_left.seconds:.0f} seconds, and reading the text, its "
+                f"vocabulary and its tokens has taken {self.time_left.spent():.0f}: nothing is left to train. Give "
+                "more --hours (the same command finds vocabulary and tokens), or --steps."
+            )
 
     def rows(self) -> tuple[int, int]:
         """Return the rows to train on, and those held out; check that there are enough."""

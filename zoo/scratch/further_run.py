@@ -1,10 +1,10 @@
-"""A run that goes on with a trained model on own text: its tokenizer and sizes, half a new model's rate."""
+"""A run that continues the training of a model on the user's text, with half the learning rate of a new model."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
@@ -13,7 +13,8 @@ from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.new_models import MODELS
 from zoo.scratch.new_vocabulary import check_sentinels
 from zoo.scratch.origin import Origin
-from zoo.scratch.run_plan import Plan, make_plan, suited_rows
+from zoo.scratch.run_plan import Plan, ending_of, make_plan
+from zoo.scratch.size_choice import suited_rows, with_rows
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -27,10 +28,10 @@ RATE = 0.5
 
 
 class FurtherRun(CorpusRun):
-    """A run that goes on with a trained model on text.
+    """A run that continues the training of a model on text.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
 
     Raises:
         ValueError: As for `Origin`; a new token is in the vocabulary; or rows are longer than the model takes.
@@ -38,7 +39,7 @@ class FurtherRun(CorpusRun):
 
     remedies: ClassVar[Mapping[str, str]] = {
         "size": "Give fewer --epochs, or more text.",
-        "unknown": "Give those that matter to --add-tokens FILE, or train a new model with a vocabulary of its own.",
+        "unknown": "Add the important ones with --add-tokens FILE, or train a new model with a new vocabulary.",
         "lost": "That is how this model reads; a new model (--model) may have another vocabulary.",
     }
 
@@ -91,17 +92,20 @@ class FurtherRun(CorpusRun):
         """Return a plan for the model, with what it has on held-out text before any step."""
         settings, config = self.settings, self.start.config
         size = (config.num_layers, config.num_heads, config.hidden_dim)
-        task = self.task(size, 0.0, self.dtype)
-        before = self.held_out_figures(task, ", before any step")["perplexity"]
-        candidate = self.measured(task, size)
-        if (batch_size := suited_rows(settings, candidate, self.replicas)) != candidate.batch_size:
-            candidate = self.measured(task, size, batch_size)
+        task, title = self.task(size, 0.0, self.dtype), ", before any step"
+        before = self.held_out_figures(task, title) if settings.hours is None else {}
+        measured = self.time_left.measure(self.measured, task, size)
+        rows_a_step = suited_rows(settings, measured, self.replicas)
+        candidate = with_rows(measured, rows_a_step, partial(self.measured, task, size), self.time_left)
+        if not before:  # on as much of the text as there is time for, and with the weights that have not changed
+            final_rows = ending_of(settings, candidate, held_out_rows)[0]
+            before = self.held_out_figures(self.task(size, 0.0, self.dtype), title, final_rows)
         if not any((settings.hours, settings.steps, settings.epochs)):
             settings = dataclasses.replace(settings, epochs=PASSES)
         rate = settings.learning_rate or RATE * self.wanted.learning_rate(config.hidden_dim)
         settings = dataclasses.replace(settings, learning_rate=rate)
-        plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length)
-        return dataclasses.replace(plan, start_perplexity=before)
+        plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length, self.time_left)
+        return dataclasses.replace(plan, start_perplexity=before["perplexity"])
 
     def facts(self) -> dict[str, str]:
         """Return what the model was, and what becomes of it."""

@@ -1,4 +1,4 @@
-"""What a user asks of a run that goes on with a trained model, checked before any work."""
+"""The user's settings of a run that continues the training of a model, checked before any work."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.data.sources.text_tables import read_whole
 from keras_transformers.text.wider_vocabulary import check_new_tokens
-from keras_transformers.utils.untrusted import check_file
 from zoo.scratch.run_settings import RunSettings, option
 
 USUAL_MODEL = "gpt2"  # of the command line, where none is given
@@ -19,7 +19,7 @@ OF_NEW_MODELS = ("model", "size", "layers", "heads", "hidden_dim", "tokenizer", 
 
 @dataclass(frozen=True)
 class FurtherSettings(RunSettings):
-    """The settings of a run that goes on with a trained model; see `RunSettings` for the others.
+    """The settings of a run that continues the training of a model; see `RunSettings` for the others.
 
     Args:
         start: The model: as for `zoo.load`.
@@ -38,7 +38,7 @@ class FurtherSettings(RunSettings):
         usual = {one.name: one.default for one in fields(self)}
         if given := [f"--{option(name)}" for name in OF_NEW_MODELS if getattr(self, name) != usual[name]]:
             raise ValueError(
-                f"--from {self.start} has a size and a tokenizer of its own, and {', '.join(given)} is of a new model: "
+                f"--from {self.start} already has a size and a tokenizer, but {', '.join(given)} is for new models: "
                 "leave one of them out. (--add-tokens FILE widens the vocabulary.)"
             )
         super().__post_init__()
@@ -61,29 +61,26 @@ class FurtherSettings(RunSettings):
         return content_digest(find(self.start))
 
 
-def read_tokens(path: str | os.PathLike) -> tuple[str, ...]:
-    """Return the new tokens in a file, one a line; empty lines are left out.
+def read_tokens(path: str | os.PathLike, encoding: str = "utf-8", errors: str = "strict") -> tuple[str, ...]:
+    """Return the new tokens in a file, one per line; empty lines are left out.
 
     Args:
-        path: A UTF-8 file.
+        path: A file.
+        encoding, errors: As for `TextFiles`.
 
     Raises:
-        ValueError: There is no such file, it is not UTF-8 or has no token, or a token is there twice or has whitespace
-            around it; the message has the line.
+        ValueError: There is no such file, it is of another encoding or has no token, or a token is there twice or has
+            whitespace around it; the message has the line.
     """
-    check_file(Path(path))
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error}). Convert it, as by iconv -t UTF-8.") from error
+    lines = read_whole(Path(path), encoding, errors).splitlines()
     tokens: dict[str, int] = {}
     for number, token in enumerate(lines, 1):
         if token != token.strip():
-            raise ValueError(f"{path}, line {number}: {token!r} has whitespace around it: expected a token a line.")
+            raise ValueError(f"{path}, line {number}: {token!r} has whitespace around it: expected one token per line.")
         if token in tokens:
             raise ValueError(f"{path}, line {number}: {token!r} is in line {tokens[token]}, too. Remove one.")
         if token:
             tokens[token] = number
     if not tokens:
-        raise ValueError(f"{path} has no tokens: expected one a line, such as metformin.")
+        raise ValueError(f"{path} has no tokens: expected one per line, such as metformin.")
     return tuple(tokens)

@@ -1,4 +1,4 @@
-"""The plan that a run keeps beside its model, so that the same command goes on with it."""
+"""The plan that a run keeps beside its model, so that the same command resumes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KeptPlan:
     """The plan in the folder of a run.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
     """
 
     def __init__(self, settings: RunSettings):
@@ -54,7 +54,7 @@ class KeptPlan:
         """Return the plan of the run that was interrupted here; None where no run is under way.
 
         Args:
-            files: What the run reads now.
+            files: Files that the run reads now.
 
         Raises:
             ValueError: As for `check`; or the run that is under way read other text.
@@ -64,8 +64,8 @@ class KeptPlan:
             return None
         if others := _only_one_has(files, kept["files"]):
             raise ValueError(
-                f"the text has changed since the run in {self.folder} began: {others[0]}. Bring it back to go on, give "
-                "another --out to begin a second run, or remove that folder to give the first one up."
+                f"the text has changed since the run in {self.folder} began: {others[0]}. Restore the text to resume "
+                "the run, give another --out to begin a second run, or remove that folder to discard the first run."
             )
         return Plan.from_dict(kept["plan"])
 
@@ -80,8 +80,9 @@ class KeptPlan:
             return None
         if different := differences(self.settings.identity(), kept["settings"]):
             raise ValueError(
-                f"a run with other settings is under way in {self.folder}: {', '.join(different)}. Give those again to "
-                "go on, another --out to begin a second run, or remove that folder to give the first one up."
+                f"a run with other settings is under way in {self.folder}: {', '.join(different)}. Give the previous "
+                "settings to resume the run, give another --out to begin a second run, or remove that folder to "
+                "discard the first run."
             )
         return kept
 
@@ -138,8 +139,8 @@ class KeptPlan:
         is_whole = kept.keys() - {"weights"} == {"done", "settings", "files", "plan"}
         if not is_whole or not isinstance(plan, dict) or plan.keys() != KEYS:
             raise ValueError(
-                f"{path} is not of this version, or is damaged. Go on with the version that wrote it, give another "
-                f"--out, or remove {self.folder}."
+                f"{path} was written by another version, or is damaged. Resume with the version that wrote it, give "
+                f"another --out, or remove {self.folder}."
             )
         return kept
 

@@ -1,4 +1,4 @@
-"""What makes training steps fast on this machine: the dtype policy, and whether XLA compiles them."""
+"""Settings that make training steps fast on this machine: the dtype policy, and whether XLA compiles them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def suited_dtype(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     bfloat16 (two thirds of float32's time), else `"float32"`.
 
     Args:
-        cpuinfo: What Linux says of the processor.
+        cpuinfo: Description of the processor by Linux.
     """
     if _has_accelerator():
         return "mixed_bfloat16"

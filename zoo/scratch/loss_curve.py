@@ -15,7 +15,7 @@ def curve_page(title: str, rounds: Sequence[dict[str, Any]]) -> str:
     """Return an HTML page with the losses of a run by minutes.
 
     Args:
-        title: Of the page.
+        title: Title of the page.
         rounds: Lines of metrics.jsonl: `minutes`, `loss` and `held_out_loss`, in nats a token.
 
     Example:

@@ -18,8 +18,8 @@ def attend_nearby(model: keras.Model, config: TransformerConfig) -> None:
     Paper: Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828.
 
     Args:
-        model: With or without the head of a task.
-        config: Its configuration.
+        model: Model with or without the head of a task.
+        config: Configuration of the model.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""`zoo.new` and `zoo.train_further`: a model from own text or pairs in one call, new or a trained one that goes on."""
+"""`zoo.new` and `zoo.train_further`: a model trained on the user's texts or pairs in one call, new or continued."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, command_of
 from zoo.scratch.standard_input import STDIN
 from zoo.scratch.text_run import TextRun
+from zoo.scratch.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
 
 class Steps(NamedTuple):
-    """What a run does, one after the other: on text, or on pairs of texts."""
+    """The steps of a run, in their order: on text, or on pairs of texts."""
 
     prepare: Callable[[Any], Any]
     show: Callable[[Any, Plan], None]
@@ -52,7 +53,7 @@ def new(
 ) -> Task:
     """Train a new model on text or on pairs of texts, and write its folder: `python -m zoo train` in Python.
 
-    The same call goes on with an interrupted run.
+    The same call resumes an interrupted run.
 
     Args:
         model: `"gpt2"`, `"llama"`, `"lstm"`, `"bert"` or `"t5"`; on pairs `"transformer"` or `"t5"`.
@@ -85,7 +86,7 @@ def train_further(
 ) -> Task:  # fmt: skip
     """Go on training a model on text, and write its folder: `python -m zoo train --from` in Python.
 
-    An encoder learns to predict hidden tokens, a decoder the next token, a T5 hidden spans. The same call goes on with
+    An encoder learns to predict hidden tokens, a decoder the next token, a T5 hidden spans. The same call resumes
     an interrupted run. If held-out text is predicted no better than before, the result is the model as it was.
 
     Args:
@@ -120,12 +121,15 @@ def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, An
     return options | paths
 
 
-def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | None]:
+def run(
+    settings: RunSettings, command: str, started: float | None = None
+) -> tuple[Task, dict[str, float] | None]:  # fmt: skip
     """Run all steps from text to the folder of a model.
 
     Args:
-        settings: What was asked.
-        command: What was run, after `python -m zoo`; for the card.
+        settings: The user's settings.
+        command: Command line after `python -m zoo`, for the card.
+        started: Start time by `time.monotonic`, from which `hours` are counted; None for now.
 
     Returns:
         The task, and what was measured on held-out text; None if this very run has ended before.
@@ -133,6 +137,7 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
     from keras_transformers.training.workers.distribute import is_chief
     from keras_transformers.training.workers.strategy import chosen
 
+    time_left = TimeLeft(settings.hours, started)
     check_target(settings.out)
     kept = KeptPlan(settings)
     kept.check_model()
@@ -143,6 +148,7 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
         if is_piped and is_chief(chosen(settings.strategy)):
             stack.enter_context(kept.alone())
         work = steps.prepare(settings)
+        work.time_left = time_left
         if kept.is_done(work.paths):
             import zoo
 
@@ -162,7 +168,7 @@ def _run_steps(steps: Steps, work: Any, kept: KeptPlan, command: str) -> tuple[T
     try:
         task = steps.train(work, plan)
     except KeyboardInterrupt:
-        print(f"\ninterrupted; the same command goes on from the last state in {kept.states}")
+        print(f"\ninterrupted; repeat the command to resume from the last state in {kept.states}")
         raise
     task, results = steps.finish(work, plan, task, command)
     print("next:", *(f"  python -m zoo {line}" for line in steps.next_commands(work)), sep="\n", flush=True)

@@ -22,17 +22,17 @@ MOST_RATE = 2e-3  # the largest learning rate
 
 @dataclass(frozen=True)
 class NewModel:
-    """What a kind of model wants.
+    """The settings of a kind of model.
 
     Args:
         task: The task that it is trained for.
         tokenizer: The kind of vocabulary that is learned for it.
-        vocabulary_size: Of a learned vocabulary; small corpora get a smaller one.
-        make: From sizes (`vocabulary_size`, `num_layers`, `num_heads`, `hidden_dim`, `max_length`) and a tokenizer to
-            a configuration.
+        vocabulary_size: Size of a learned vocabulary; small corpora get a smaller one.
+        make: Function from sizes (`vocabulary_size`, `num_layers`, `num_heads`, `hidden_dim`, `max_length`) and a
+            tokenizer to a configuration.
         rate: The peak of the learning rate times the width: smaller models learn with larger rates.
         max_length: Tokens of a row.
-        beta_2: Of AdamW.
+        beta_2: The beta_2 of AdamW.
         near_start: Whether heads start out attending to near tokens (`near_start.attend_nearby`).
     """
 
@@ -123,7 +123,7 @@ def new_model(name: str) -> NewModel:
 def sizes_of(
     size: str | None, layers: int | None, heads: int | None, hidden_dim: int | None
 ) -> tuple[int, int, int] | None:
-    """Return layers, heads and width: those of a named size, or those that are given; None for neither.
+    """Return layers, heads and width: from a named size or as given; None for neither.
 
     Args:
         size: A name of `SIZES`.
@@ -150,7 +150,7 @@ def sizes_of(
         near = width // num_heads * num_heads or num_heads
         raise ValueError(
             f"--heads {num_heads} do not divide --hidden-dim {width}: give a width such as {near} or "
-            f"{near + num_heads}, or as many heads as divide it."
+            f"{near + num_heads}, or a number of heads that divides it."
         )
     return num_layers, num_heads, width
 
@@ -163,10 +163,10 @@ def sized(
     Args:
         name: A name of `MODELS`.
         size: Layers, heads and width.
-        tokenizer: Its tokenizer.
+        tokenizer: Tokenizer of the model.
         max_length: Longest text in tokens.
-        decoder_layers: Of a model with two stacks; None for the model's own: `"transformer"` has half as many, as
-            they cost most when it writes.
+        decoder_layers: Number of decoder layers of an encoder-decoder; None for the default of the model.
+            `"transformer"` has half as many as encoder layers, since the decoder dominates the cost of generation.
     """
     num_layers, num_heads, hidden_dim = size
     sizes = {"num_layers": num_layers, "num_heads": num_heads, "hidden_dim": hidden_dim, "max_length": max_length}

@@ -40,10 +40,10 @@ def vocabulary_size(usual: int, characters: int, kind: str, characters_a_token: 
     """Return the size of a vocabulary to learn: the usual one, or less for a small corpus.
 
     Args:
-        usual: What the model wants.
-        characters: Of the corpus.
+        usual: Vocabulary size for a large corpus.
+        characters: Number of characters in the corpus.
         kind: One of `KINDS`; characters and bytes need no size.
-        characters_a_token: Of the corpus, at least, for each token.
+        characters_a_token: Minimum number of characters in the corpus for each token of the vocabulary.
 
     Example:
 
@@ -77,7 +77,7 @@ def learn_vocabulary(
     ['[CLS]', 'G', 'A', 'T', '[SEP]']
     """
     if lowercase and kind not in WITH_CASES:
-        raise ValueError(f"--lowercase is of {' and '.join(WITH_CASES)} vocabularies: received it with {kind}.")
+        raise ValueError(f"--lowercase is for {' and '.join(WITH_CASES)} vocabularies: received it with {kind}.")
     special_tokens = _special_tokens(model, kind)
     if kind == "wordpiece" and model == "bert":
         return Tokenizer.train(texts, size, lowercase=lowercase, model=kind)
@@ -95,7 +95,7 @@ def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
     Args:
         tokenizer: The tokenizer.
         task: A key of `ROLES`.
-        folder: Where it is from, for the message.
+        folder: Folder of the tokenizer, for the message.
 
     Example:
 
@@ -117,7 +117,7 @@ def check_sentinels(tokenizer: Tokenizer | None, max_length: int, name: str) -> 
     Args:
         tokenizer: The tokenizer; None for one that is to be learned.
         max_length: Tokens of a row.
-        name: Of the tokenizer, for the message.
+        name: Name of the tokenizer, for the message.
 
     Example:
 
@@ -133,9 +133,9 @@ def check_sentinels(tokenizer: Tokenizer | None, max_length: int, name: str) -> 
     _, spans = objective.counts(objective.block_length(max_length))
     if count < spans:
         raise ValueError(
-            f"{name} has {count} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which stand for hidden spans: "
-            f"expected {spans}, for rows of {max_length} tokens. Give a smaller --max-length, or another tokenizer: "
-            f"a learned one (--tokenizer unigram) has {SENTINELS}."
+            f"{name} has {count} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which mark hidden spans: "
+            f"expected {spans}, for rows of {max_length} tokens. Give a smaller --max-length, or another tokenizer: a "
+            f"learned one (--tokenizer unigram) has {SENTINELS}."
         )
 
 

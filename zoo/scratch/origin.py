@@ -1,4 +1,4 @@
-"""The trained model that a run goes on with: what it is, what of it the result keeps, and its licence."""
+"""The trained model from which a run starts: its task, the parts that the result keeps, and its licence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.checkpoints.names import architecture_of, names_of
-from keras_transformers.checkpoints.names.table import modern_name, their_name
 from keras_transformers.config.limits import most_tokens
+from keras_transformers.families.table import modern_name, their_name
 from zoo._checkpoint import Checkpoint
 from zoo._entry import Entry
 from zoo._find import find
@@ -29,14 +29,14 @@ MOST_CHARACTERS = 100_000  # of a README that are searched
 
 
 class Origin:
-    """A trained model to go on with on plain text.
+    """A trained model whose training continues on plain text.
 
     Args:
         name: As for `zoo.load`.
 
     Attributes:
-        checkpoint: Its files; the weights are not read yet.
-        task: What it learns from plain text.
+        checkpoint: Files of the checkpoint; the weights are not read yet.
+        task: Task that the model is trained on with plain text.
 
     Raises:
         ValueError: There is no such model, it has no weights, or its kind does not learn from plain text.
@@ -75,8 +75,8 @@ class Origin:
 
     @cached_property
     def has_head(self) -> bool:
-        """Whether the checkpoint has the output layers of its task; those of other tasks than masked LM are checked
-        when it is loaded.
+        """Whether the checkpoint has the output layers of its task; output layers of tasks other than masked LM are
+        checked when it is loaded.
         """
         if self.task != "masked_lm":
             return True
@@ -87,33 +87,34 @@ class Origin:
 
     @cached_property
     def lost(self) -> list[str]:
-        """What of the checkpoint the result does not hold."""
+        """The parts of the checkpoint that the result lacks."""
         names = names_of(self.config, self.name)
         kept = names.architectures[architecture_of(self.task, self.config.family)]
         layers = [
             layer for layer in names.architectures.get(self.stored.extra["architecture"], ()) if layer not in kept
         ]
-        of_labels = f" of the labels {', '.join(self.checkpoint.labels)}" if self.checkpoint.labels else ""
-        phrases = [f"its {layer.replace('_', '-')} layer{of_labels * (layer == 'classifier')}" for layer in layers]
+        phrases = [f"its {layer.replace('_', '-')} layer" for layer in layers]
+        if self.checkpoint.labels and "classifier" in layers:
+            phrases[layers.index("classifier")] += f" of the labels {', '.join(self.checkpoint.labels)}"
         if self.checkpoint.task == "sentence_embedding":
-            options = self.checkpoint.options({"pooling", "normalize"})
+            options = self.checkpoint.options({"pooling", "normalize"}, self.checkpoint.task)
             is_scaled = " and their scaling to length one" if options.get("normalize") else ""
             phrases.append(f"its pooling to vectors of texts ({options.get('pooling', 'mean')}){is_scaled}")
         return phrases
 
     @property
     def result(self) -> str:
-        """What a run on plain text makes of it, in a sentence or two."""
+        """The result of a run on plain text, in a sentence or two."""
         sentence = f"a {NAMES[self.task]}"
         if self.made_for_another:
             sentence += f"; {self.name} was made for {self.made_for_another}: fine-tune the result for that again"
-        return sentence + (
-            f" ({' and '.join(self.lost)} {'is' if len(self.lost) == 1 else 'are'} not in it)" * bool(self.lost)
-        )
+        if self.lost:
+            sentence += f" ({' and '.join(self.lost)} {'is' if len(self.lost) == 1 else 'are'} not in it)"
+        return sentence
 
     @property
     def made_for_another(self) -> str | None:
-        """The task that it was made for, if that is another than what the run makes, with outputs of its own."""
+        """The task that it was made for, if that is another than what the run makes, with separate outputs."""
         made_for = self.checkpoint.task
         return None if made_for in (self.task, "pretraining") else made_for
 
@@ -132,15 +133,15 @@ class Origin:
         tokenizer = self.checkpoint.tokenizer
         if self.config.family != "t5":
             raise ValueError(
-                f"{self.name} ({self.config.family}) writes a target text for a source text, so plain text teaches it "
-                "nothing. Give pairs: --source FILE --target FILE trains a new translator; python -m zoo finetune "
-                f"{self.name} --task seq2seq_lm --train pairs.tsv --text 0 --label 1 goes on with this one."
+                f"{self.name} ({self.config.family}) translates a source text into a target text, so it cannot learn "
+                "from plain text. Give pairs: --source FILE --target FILE trains a new translator; python -m zoo "
+                f"finetune {self.name} --task seq2seq_lm --train pairs.tsv --text 0 --label 1 fine-tunes this one."
             )
         try:
             tokenizer.token_to_id(SENTINEL)
         except ValueError:
             raise ValueError(
-                f"the tokenizer of {self.name} has no {SENTINEL}, which stands for a hidden span of text: expected "
+                f"the tokenizer of {self.name} has no {SENTINEL}, which marks a hidden span of text: expected "
                 "T5's <extra_id_0> to <extra_id_99>. Give a T5 whose tokenizer has them, such as t5_small; or pairs of "
                 "texts, by python -m zoo finetune --task seq2seq_lm."
             ) from None
@@ -150,7 +151,7 @@ def content_digest(checkpoint: Checkpoint) -> str:
     """Return a hash of what a checkpoint holds: its configuration, its tokenizer and the values of its weights.
 
     Args:
-        checkpoint: It has weights.
+        checkpoint: Checkpoint with weights.
     """
     stored = checkpoint.check()
     state = hashlib.blake2b(json.dumps(stored.values, sort_keys=True, default=str).encode(), digest_size=6)

@@ -1,21 +1,25 @@
-"""What a run tells before it starts: one table, and what the user is warned of."""
+"""The plan printed before training, as one table, and its warnings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from tokenizers import Tokenizer as Library
 
 from zoo.cli.app import counted, hanging, print_facts
-from zoo.scratch.run_plan import FRESH_PASSES, Plan
+from zoo.scratch.run_plan import FEW, FRESH_PASSES, Plan
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
     from zoo.scratch.corpus_run import CorpusRun
+    from zoo.scratch.run_settings import RunSettings
 
 STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
 TOKENS_A_ROW = 10  # of the corpus, at least, for each token of the vocabulary
-UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is warned
+UNKNOWN, REPEATED = 0.001, 0.2  # shares from which on the user is warned
 UNLIKE = 1.5  # times the share to hold out that was asked for
 BEFORE = "held-out perplexity"
 
@@ -45,13 +49,14 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         "tokens": f"{train.num_tokens:,} to train on, {held_out.num_tokens:,} held out; "
         f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
         "held out": "files of --validation" if settings.validation else _share(run),
-        "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
+        "copies": _copies(run),
+        "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens{rewritten(run.tokenizer)}",
         **run.facts(),
         "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
         "memory": memory(plan),
         "training": f"{plan.steps:,} steps of {plan.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
-        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
+        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' if plan.jit_compile else ''}",
         **({} if plan.start_perplexity is None else {BEFORE: f"{plan.start_perplexity:.4g} before any step"}),
         "speed": f"{1 / plan.seconds:.3g} steps, {tokens / plan.seconds:,.0f} tokens a second (measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
@@ -71,8 +76,22 @@ def _share(run: CorpusRun) -> str:
     """Return the share of the text that is held out, and the one that was asked for where it is another."""
     asked, (_, held_out, facts) = run.settings.held_out, run.corpus
     share = held_out.num_characters / facts.characters
-    unlike = f"; {asked:.1%} was asked for" * (not asked / UNLIKE < share < asked * UNLIKE)
-    return f"{share:.1%} of the text, spread over the corpus{unlike}"
+    text = f"{share:.1%} of the text, spread over the corpus"
+    return text if asked / UNLIKE < share < asked * UNLIKE else f"{text}; {asked:.1%} was asked for"
+
+
+def _copies(run: CorpusRun) -> str:
+    """Return how much of the held-out text is in the training text, too, how much is left, and what is measured."""
+    corpus, facts = run.corpus, run.corpus.facts
+    found = (
+        f"{facts.copied_characters:.1%} of the held-out characters are in the training text, too; "
+        f"{facts.uncopied_characters:.1%} of the held-out text is left without copies"
+    )
+    if not facts.is_leaking:
+        return found
+    if corpus.measured is corpus.held_out:
+        return f"{found}, which is too little to measure on: losses are measured on all held-out text"
+    return f"{found}: losses are measured on these {corpus.measured.num_tokens:,} tokens, and choose the best round"
 
 
 def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:
@@ -80,40 +99,77 @@ def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:
     train, _, facts = run.corpus
     remedies = run.remedies
     yield from run.notes()
+    yield from few_steps(run.settings, plan)
     vocabulary = run.tokenizer.vocabulary_size
     if "vocabulary" in remedies and train.num_tokens < TOKENS_A_ROW * vocabulary:
         yield (
-            f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are "
-            f"hardly ever seen. {remedies['vocabulary'].format(most=max(train.num_tokens // TOKENS_A_ROW, 300))}"
+            f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many occur "
+            f"hardly ever. {remedies['vocabulary'].format(most=max(train.num_tokens // TOKENS_A_ROW, 300))}"
         )
     passes = plan.steps * plan.batch_size * run.max_length / max(train.num_tokens, 1)
     if plan.parameters > train.num_tokens and passes > FRESH_PASSES:
         yield (
             f"the model has {plan.parameters:,} parameters for {train.num_tokens:,} tokens of text, which it reads "
-            f"{passes:.0f} times: it will learn them by heart. {remedies['size']}"
+            f"{passes:.0f} times: it will memorise them. {remedies['size']}"
         )
     all_tokens = facts.train_tokens + facts.held_out_tokens
     if facts.unknown_tokens > UNKNOWN * all_tokens:
         examples = ", ".join(map(repr, facts.unknown_examples[:5]))
         yield (
-            f"{facts.unknown_tokens / all_tokens:.2%} of the tokens stand for text that is not in the vocabulary, such "
-            f"as {examples}. {remedies['unknown']}"
+            f"{facts.unknown_tokens / all_tokens:.2%} of the tokens are unknown tokens, for text that is not in the "
+            f"vocabulary, such as {examples}. {remedies['unknown']}"
         )
-    if facts.shared_lines > SHARED:
+    if facts.is_leaking:
         yield (
-            f"{facts.shared_lines:.1%} of the held-out lines are in the training text, too: the held-out loss will be "
-            "too good. Remove the duplicates, or give --validation FILES."
+            f"{facts.copied_characters:.1%} of the held-out characters are in the training text, too "
+            f"({facts.shared_lines:.1%} of the lines), as duplicates or as wording that recurs: {_consequence(run)}. "
+            "Remove the duplicates, or give --validation FILES."
         )
     if facts.repeated_lines > REPEATED:
         yield f"{facts.repeated_lines:.0%} of the lines of the corpus repeat others. Remove the duplicates."
-    if (lost := lost_lines(run.tokenizer, next(iter(run.files)))) is not None:
+    if (lost := lost_lines(run.tokenizer, run.sample())) is not None:
         yield (
             f"the vocabulary does not keep texts as they are: {lost[0]!r} comes back as {lost[1]!r}. {remedies['lost']}"
         )
 
 
-def lost_lines(tokenizer: Tokenizer, text: str) -> tuple[str, str] | None:
+def _consequence(run: CorpusRun) -> str:
+    if run.corpus.measured is run.corpus.held_out:
+        return "too little is left without copies, and the held-out loss will be too good"
+    return f"losses are measured on the {run.corpus.facts.uncopied_characters:.1%} that are left without copies"
+
+
+def few_steps(settings: RunSettings, plan: Plan) -> Iterator[str]:
+    """Yield the warning that a time is too short to learn much."""
+    if settings.hours is not None and plan.steps < FEW:
+        hours = settings.hours + (FEW - plan.steps) * plan.seconds / 3600
+        yield (
+            f"in --hours {settings.hours:g} there are only {plan.steps} steps, too few to learn much from the text. "
+            f"Give at least --hours {hours:.2g}, or a smaller --size."
+        )
+
+
+def rewritten(tokenizer: Tokenizer) -> str:
+    """Return what a vocabulary does to capitals and accents, as a clause.
+
+    Example:
+
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> rewritten(Tokenizer.train(["The cat"], 40)), rewritten(Tokenizer.train([], model="bytes"))
+    (', lower-cased, without accents', '')
+    """
+    normalizer = Library.from_str(tokenizer.to_json(pretty=False)).normalizer
+    letters = normalize("NFD", normalizer.normalize_str("É") if normalizer else "É")
+    lowercase = ", lower-cased" if letters == letters.lower() else ""
+    return lowercase if "\u0301" in letters else f"{lowercase}, without accents"
+
+
+def lost_lines(tokenizer: Tokenizer, texts: str | Iterable[str]) -> tuple[str, str] | None:
     """Return the first line that does not come back from its tokens, and what comes back; None if all do.
+
+    Args:
+        tokenizer: The tokenizer.
+        texts: One text, or several.
 
     Example:
 
@@ -121,10 +177,11 @@ def lost_lines(tokenizer: Tokenizer, text: str) -> tuple[str, str] | None:
     >>> lost_lines(Tokenizer.train(["The cat"], 40), "The  cat")
     ('The  cat', 'the cat')
     """
-    for line in text.splitlines():
-        ids = tokenizer.encode([line], special_tokens=False)[0].ids
-        if (back := tokenizer.decode(ids)) != line:
-            return line, back
+    for text in [texts] if isinstance(texts, str) else texts:
+        lines = text.splitlines()
+        for line, row in zip(lines, tokenizer.encode(lines, special_tokens=False) if lines else (), strict=True):
+            if (back := tokenizer.decode(row.ids)) != line:
+                return line, back
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a run prints and writes after each round: figures, a curve, samples."""
+"""The output of a run after each round: figures, a curve, samples."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SCORED = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "equal %"}  # in the lo
 
 
 class Units(NamedTuple):
-    """What the figures of a round are made from: the `tokens` of a step, and of held-out text the characters a token
-    (None where losses are not of all tokens).
+    """The numbers from which the figures of a round are computed: the `tokens` of a step, and of held-out text the
+    characters a token (None where losses are not of all tokens).
     """
 
     tokens: int
@@ -44,19 +44,19 @@ def one_line(sample: str) -> str:
 class RoundLog(keras.callbacks.Callback):
     """A callback that prints a line a round, and writes metrics.jsonl, curve.html and samples.txt.
 
-    A round is an epoch of `fit`. After an interruption the files go on at the round of the state. Put it behind the
-    callback that keeps the best round.
+    A round is an epoch of `fit`. After an interruption the files continue at the round of the saved state. Put it
+    behind the callback that keeps the best round.
 
     Args:
-        folder: Where the files are.
-        units: Of the figures.
+        folder: Folder of the files.
+        units: Units of the figures.
         best: The callback that keeps the best round.
-        write: From nothing to a sample; None for none.
-        title: Of the curve.
-        show: From a sample to what is printed of it.
+        write: Function that returns a sample; None for no samples.
+        title: Title of the curve.
+        show: Function from a sample to its printed form.
 
     Attributes:
-        rows: What was written so far, a dict a round.
+        rows: Rows written so far: a dict per round.
     """
 
     def __init__(
@@ -118,7 +118,9 @@ class RoundLog(keras.callbacks.Callback):
             print("  ".join(f"{name:>{width}}" for name, width in zip(columns, widths, strict=True)))
             self._has_header = True
         cells = [f"{value:>{width}}" for value, width in zip(columns.values(), widths, strict=True)]
-        print("  ".join([*cells, *["best"] * row["is_best"]]), flush=True)
+        if row["is_best"]:
+            cells.append("best")
+        print("  ".join(cells), flush=True)
 
     def _sample(self, epoch: int, row: dict[str, Any]) -> None:
         last = epoch + 1 == self.params["epochs"]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from zoo.scratch.new_models import SIZES, new_model, sizes_of
-from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.new_models import new_model
+from zoo.scratch.run_settings import ROUNDS, RunSettings
+from zoo.scratch.time_left import TimeLeft
 
-BATCH, LEAST_BATCH = 16, 4  # rows of a step: usually, and at least in a short run
-FEW_STEPS = 2_500  # with fewer updates, smaller batches learn more in the same time: see docs/training/from_text.md
+BATCH = 16  # rows of a step, usually
 TOKENS_A_PARAMETER = 20  # Hoffmann et al. 2022 ("Chinchilla"), https://arxiv.org/abs/2203.15556
 PASSES = 20  # at most, where neither time nor steps are given
 FRESH_PASSES = 4  # so often a corpus is as good as new text: Muennighoff et al. 2023, https://arxiv.org/abs/2305.16264
@@ -20,7 +19,12 @@ WARM_UP = 0.05  # share of the steps in which the learning rate rises
 MEASURED = 0.1  # share of a round's time in which held-out text is measured
 FORWARD = 1 / 3  # of the time of a training step
 STATE_SECONDS = 60  # between two states
-OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, samples and saves
+COMPILED = 1.75  # times the compiling of a measured step: of training, of held-out passes, of samples
+ENDING = 0.5  # of it, for what follows the rounds: the last sample and the folder
+FINAL = 0.1  # share of the hours for the last pass over held-out text
+FEWEST, FEW = 20, 200  # steps at least, and those below which a time is warned of
+MOST_OVER = 2.0  # times the time that was asked for, which the fewest steps may take
+LEAST_ROUND = 10  # steps, where the number of rounds is not asked for
 
 
 class Candidate(NamedTuple):
@@ -40,24 +44,27 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does, as it is kept in plan.json.
+    """The plan of a run, as it is kept in plan.json.
 
     Args:
         size: Layers, heads, width.
-        parameters: What the model learns.
+        parameters: Number of trained parameters.
         batch_size: Rows of a step.
         steps: Updates in all.
-        round_steps: Of a round, after which held-out text is measured.
-        state_steps: Between two states of `Resume`.
+        round_steps: Steps of a round, after which held-out text is measured.
+        state_steps: Number of steps between two states of `Resume`.
         held_out_steps: Batches of held-out text that a round measures.
-        learning_rate: Its peak.
-        warmup_steps: In which it rises.
+        learning_rate: Peak learning rate.
+        warmup_steps: Number of steps in which the rate rises.
         dropout: Rate of all dropouts.
-        seconds: Measured, of a step.
+        seconds: Measured time of a step in seconds.
         dtype: The dtype policy.
         jit_compile: Whether XLA compiles the step.
         peak_memory: Bytes of main memory that the process had at most when the speed was measured; None if unknown.
-        start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
+        start_perplexity: Perplexity on held-out text before the first step, for a model that was already trained; else
+            None.
+        final_rows: Rows of held-out text that are measured in the end, at most; None for all.
+        ending_seconds: Expected time after the last round, if a time limit was given.
     """
 
     size: tuple[int, int, int]
@@ -75,6 +82,8 @@ class Plan:
     jit_compile: bool
     peak_memory: int | None = None
     start_perplexity: float | None = None
+    final_rows: int | None = None
+    ending_seconds: float = 0.0
 
     @property
     def rounds(self) -> int:
@@ -91,90 +100,37 @@ class Plan:
         return cls(**values | {"size": tuple(values["size"])})
 
 
-def choose_size(
-    settings: RunSettings, tokens_a_step: int, corpus_tokens: int, measure: Callable[[tuple], Candidate]
-) -> Candidate:
-    """Return the size of the model: what was asked, or the one that suits the time and the corpus.
-
-    With `hours`, it is the largest that reads 20 tokens a parameter in this time; else `"mini"`.
-
-    Args:
-        settings: What was asked.
-        tokens_a_step: Tokens of a batch.
-        corpus_tokens: Tokens of the corpus.
-        measure: From a size to a `Candidate`.
-    """
-    asked = sizes_of(settings.size, settings.layers, settings.heads, settings.hidden_dim)
-    if asked is not None:
-        return measure(asked)
-    best = measure(SIZES["mini"])
-    if settings.hours is None:
-        return best
-    if not _suits(best, settings.hours, tokens_a_step):
-        return measure(SIZES["tiny"])
-    for name in ("small", "medium", "base"):
-        # A larger model is measured only if the last one had tokens for several times its size.
-        larger = SIZES[name]
-        growth = (larger[0] * larger[2] ** 2) / (best.size[0] * best.size[2] ** 2)
-        if best.parameters * growth > corpus_tokens * FRESH_PASSES or not _suits(
-            best, settings.hours / growth, tokens_a_step
-        ):
-            break
-        candidate = measure(larger)
-        if not _suits(candidate, settings.hours, tokens_a_step):
-            break
-        best = candidate
-    return best
-
-
-def suited_rows(settings: RunSettings, candidate: Candidate, replicas: int = 1) -> int:
-    """Return the rows of a step: what was asked, or fewer than usual if the time allows few steps.
-
-    Args:
-        settings: What was asked.
-        candidate: Measured with the usual number of rows.
-        replicas: Devices that share the rows; each gets one at least.
-
-    Example:
-
-    >>> from pathlib import Path
-    >>> short = RunSettings("gpt2", ("a.txt",), Path("runs/a"), hours=0.05)
-    >>> [suited_rows(short, Candidate((2, 2, 128), 400_000, seconds)) for seconds in (0.05, 0.1, 0.5)]
-    [16, 8, 4]
-    """
-    rows = settings.batch_size or BATCH
-    if settings.batch_size is not None or settings.hours is None:
-        return rows
-    steps = OVERHEAD * settings.hours * 3600 / candidate.seconds
-    while rows // 2 >= max(LEAST_BATCH, replicas) and steps < FEW_STEPS:
-        rows, steps = rows // 2, 2 * steps
-    return rows
-
-
-def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
-    tokens = OVERHEAD * hours * 3600 / candidate.seconds * tokens_a_step
-    return tokens >= TOKENS_A_PARAMETER * candidate.parameters
-
-
-def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: float) -> Plan:
+def make_plan(
+    settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: float,
+    time_left: TimeLeft | None = None,
+) -> Plan:  # fmt: skip
     """Return the plan of a run.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
         candidate: The measured size.
         rows: Rows of the corpus.
         held_out_rows: Rows that are held out.
         tokens_a_row: Tokens of a row.
+        time_left: Time left for the command; None to begin now.
+
+    Raises:
+        ValueError: The time is too short to learn anything.
     """
     steps_a_pass = rows / candidate.batch_size
-    steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * candidate.batch_size)
-    if settings.steps is None and steps > settings.rounds:
-        steps -= steps % settings.rounds
-    rounds = _rounds(steps, settings.rounds)
+    held_out_batches = max(held_out_rows // candidate.batch_size, 1)
+    final_rows, ending = ending_of(settings, candidate, held_out_rows)
+    if settings.hours is None:
+        steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * candidate.batch_size)
+    else:
+        steps = _steps_in(settings.hours, candidate, time_left or TimeLeft(settings.hours), ending)
+    most_rounds = _most_rounds(settings, steps)
+    if settings.steps is None and steps > most_rounds:
+        steps -= steps % most_rounds
+    rounds = _rounds(steps, most_rounds)
     round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass
     usual_dropout = next(rate for most, rate in DROPOUTS if passes <= most)
-    held_out_batches = max(held_out_rows // candidate.batch_size, 1)
     measured = round(MEASURED / FORWARD * round_steps)
     return Plan(
         size=candidate.size,
@@ -191,7 +147,47 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         dtype=candidate.dtype,
         jit_compile=candidate.jit_compile,
         peak_memory=candidate.peak_memory,
+        final_rows=final_rows,
+        ending_seconds=ending,
     )
+
+
+def _most_rounds(settings: RunSettings, steps: int) -> int:
+    """Return the number of rounds that was asked for, else a usual one, such that a round has a number of steps."""
+    return settings.rounds if settings.rounds != ROUNDS else min(ROUNDS, max(steps // LEAST_ROUND, 1))
+
+
+def ending_of(settings: RunSettings, candidate: Candidate, held_out_rows: int) -> tuple[int | None, float]:
+    """Return the rows of the last pass over held-out text, None for all; and the seconds of all that follows the
+    rounds, 0 where no time was asked for.
+    """
+    if settings.hours is None:
+        return None, 0.0
+    seconds_a_row = FORWARD * candidate.seconds / candidate.batch_size
+    most = max(round(FINAL * 3600 * settings.hours / seconds_a_row), 4 * candidate.batch_size)
+    seconds = seconds_a_row * min(most, held_out_rows) + ENDING * candidate.compile_seconds
+    return (None if most >= held_out_rows else most), seconds
+
+
+def _steps_in(hours: float, candidate: Candidate, time_left: TimeLeft, ending: float) -> int:
+    """Return the steps that the rest of the command's time is enough for; or the fewest, if they take a little more.
+
+    Raises:
+        ValueError: They would take a multiple of the time.
+    """
+    seconds_a_step = candidate.seconds * (1 + MEASURED)
+    fixed = COMPILED * candidate.compile_seconds + ending
+    steps = math.floor((time_left.left() - fixed) / seconds_a_step)
+    spent = time_left.seconds - time_left.left()
+    if spent + fixed + FEWEST * seconds_a_step > MOST_OVER * time_left.seconds:
+        needed = (spent + fixed + FEW * seconds_a_step) / 3600
+        raise ValueError(
+            f"--hours {hours:g} leaves time for {max(steps, 0)} steps of {candidate.seconds:.2g} seconds, too few to "
+            f"learn anything: of {3600 * hours:.0f} seconds {spent:.0f} are spent on reading and measuring, and about "
+            f"{fixed:.0f} go to compiling, the last measurement and saving. Give at least --hours {needed:.2g}, a "
+            "smaller --size or a smaller --batch-size; or --steps instead of --hours."
+        )
+    return max(steps, FEWEST)
 
 
 def _rounds(steps: int, most: int) -> int:
@@ -212,8 +208,5 @@ def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tok
         return settings.steps
     if settings.epochs is not None:
         return max(round(settings.epochs * steps_a_pass), 1)
-    if settings.hours is not None:
-        left = settings.hours * 3600 - candidate.compile_seconds
-        return max(round(OVERHEAD * left / candidate.seconds), 1)
     tokens = TOKENS_A_PARAMETER * candidate.parameters
     return max(round(min(max(tokens / tokens_a_step, steps_a_pass), PASSES * steps_a_pass)), 1)

@@ -1,4 +1,4 @@
-"""What a user asks of a run, checked before any work."""
+"""The user's settings of a run, checked before any work."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from zoo.scratch.new_vocabulary import check_tokenizer, is_folder
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
+ROUNDS = 20  # usually
 MOST_HELD_OUT = 0.5
 
 
@@ -24,8 +25,10 @@ class RunSettings:
         model: A name of `new_models.MODELS`.
         text: Files, folders or patterns of the corpus.
         out: Folder to write.
-        field: Key or column of the text in JSON lines and Parquet.
-        encoding: Of the text files.
+        field: Key or column of the text in tables.
+        encoding: Encoding of the text files.
+        errors: `"strict"`, or `"replace"` to put U+FFFD in place of bytes that are no text.
+        lines: Whether each line of a plain text file is a document.
         held_out: Share of the corpus that is held out.
         validation: Files that are held out instead.
         size: A name of `new_models.SIZES`.
@@ -34,19 +37,19 @@ class RunSettings:
         tokenizer: A name of `new_vocabulary.KINDS`, or a folder.
         vocabulary: Tokens of a learned vocabulary.
         lowercase: Whether texts are lower-cased.
-        hours: Time for the training; or
-        steps: Steps of it; or
-        epochs: Passes over the corpus.
+        hours: Time for the training in hours; or
+        steps: number of steps; or
+        epochs: number of passes over the corpus.
         batch_size: Rows of a step; chosen by the steps that a time allows when None.
-        learning_rate: Its peak.
+        learning_rate: Peak learning rate.
         dropout: Rate of all dropouts; chosen by the passes over the corpus when None.
-        weight_decay: Of AdamW.
+        weight_decay: Weight decay of AdamW.
         patience: Rounds without a lower held-out loss after which the run ends.
         rounds: Number of rounds, after each of which held-out text is measured.
-        prompt: Begin of the samples.
+        prompt: Prompt for the samples.
         dtype: A Keras dtype policy.
-        seed: Of weights, order and masks.
-        strategy: Of several devices or machines.
+        seed: Random seed (initialisation, shuffling, masking).
+        strategy: Distribution strategy for several devices or machines.
 
     Raises:
         ValueError: A value is unknown or out of range, or two contradict each other.
@@ -57,6 +60,8 @@ class RunSettings:
     out: Path
     field: str = "text"
     encoding: str = "utf-8"
+    errors: str = "strict"
+    lines: bool = False
     held_out: float = 0.05
     validation: tuple[str, ...] = ()
     size: str | None = None
@@ -75,7 +80,7 @@ class RunSettings:
     dropout: float | None = None
     weight_decay: float = 0.1
     patience: int = 5
-    rounds: int = 20
+    rounds: int = ROUNDS
     prompt: str | None = None
     dtype: str | None = None
     seed: int = 1
@@ -96,7 +101,7 @@ class RunSettings:
 
             check_dtype(self.dtype)
         if len(given := [name for name in ("hours", "steps", "epochs") if getattr(self, name) is not None]) > 1:
-            raise ValueError(f"--{' and --'.join(given)} both say how long to train: give one of them.")
+            raise ValueError(f"--{' and --'.join(given)} both set the length of the training: give one of them.")
         for name in ("hours", "epochs", "learning_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -116,7 +121,9 @@ class RunSettings:
             raise ValueError(f"--held-out must be at most {MOST_HELD_OUT}, half of the text: received {self.held_out}.")
         kind = self.tokenizer or wanted.tokenizer
         if self.vocabulary is not None and (kind in ("character", "bytes") or is_folder(kind)):
-            raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")
+            raise ValueError(
+                f"--vocabulary is the size of a learned vocabulary, but --tokenizer {kind} has a fixed one."
+            )
 
     @property
     def has_validation(self) -> bool:
@@ -158,7 +165,7 @@ def command_of(settings: RunSettings) -> str:
     for field in fields(settings):
         value, name = getattr(settings, field.name), f"--{option(field.name)}"
         if field.name == "add_tokens":
-            words += [name, "FILE"] * bool(value)
+            words += [name, "FILE"] if value else []
         elif value != field.default:
             values = value if isinstance(value, tuple) else (value,)
             words += [name] if value is True else [word for one in values for word in (name, str(one))]
@@ -166,7 +173,8 @@ def command_of(settings: RunSettings) -> str:
 
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """Return the settings that differ, as `--option now (before)`."""
+    """Return the settings that differ, as `--option now (before)`; one that was not known before had its default."""
+    before = {field.name: field.default for field in fields(RunSettings) if field.name in now} | before
     return [
         f"--{option(name)} {now.get(name)} (was {before.get(name)})"
         for name in sorted(now.keys() | before.keys())

@@ -1,4 +1,4 @@
-"""How fast a task learns on this machine, measured before a run is planned."""
+"""The speed of training on this machine, measured before a run is planned."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKERS_STEPS = 6  # of several workers, which must stop at the same step
 
 
 class Speed(NamedTuple):
-    """What was measured: `seconds` of a step, `compile_seconds` until the first steps are done, and `peak_memory`."""
+    """The measured speed: `seconds` of a step, `compile_seconds` until the first steps are done, and `peak_memory`."""
 
     seconds: float
     compile_seconds: float
@@ -33,30 +33,38 @@ class StepTimer(keras.callbacks.Callback):
         least_steps: Steps to measure, after the warm-up.
         seconds: Time to measure, at least.
         warm_up: Steps before the clock starts.
+        most: Seconds from now on, with the warm-up, after which one step to warm up and a measured one are enough.
     """
 
-    def __init__(self, least_steps: int = LEAST_STEPS, seconds: float = SECONDS, warm_up: int = WARM_UP):
+    def __init__(
+        self, least_steps: int = LEAST_STEPS, seconds: float = SECONDS, warm_up: int = WARM_UP, most: float = math.inf
+    ):
         super().__init__()
-        self.least_steps, self.seconds = least_steps, seconds
-        self.begin = self.end = time.perf_counter()
+        self.least_steps, self.seconds, self.most = least_steps, seconds, most
+        self.start = self.begin = self.end = time.perf_counter()
         self.steps = -warm_up  # that are measured
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self.end, self.steps = time.perf_counter(), self.steps + 1
-        if self.steps == 0:
-            self.begin = self.end
-        if self.steps >= self.least_steps and self.end - self.begin >= self.seconds:
+        is_late = self.end - self.start >= self.most
+        if self.steps == 0 or (self.steps < 0 and is_late):
+            self.begin, self.steps = self.end, 0
+        is_enough = self.steps >= self.least_steps and self.end - self.begin >= self.seconds
+        if is_enough or (self.steps >= 1 and is_late):
             self.model.stop_training = True
 
 
-def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WARM_UP) -> Speed:
-    """Train on some batches and take the time. The weights change: measure with a task of its own.
+def measure_speed(
+    task: Any, dataset: Any, jit_compile: bool, warm_up: int = WARM_UP, most: float = math.inf
+) -> Speed:  # fmt: skip
+    """Train on some batches and take the time. The weights change: measure with a separate task.
 
     Args:
         task: A `Task`.
-        dataset: Its batches.
+        dataset: Data set with the batches.
         jit_compile: Whether XLA compiles the step.
         warm_up: Steps that are not counted; more where batches differ in their shapes, as each of the first is traced.
+        most: Seconds, about, that it may take; several workers, whose steps are counted, may take more.
 
     Returns:
         A `Speed`; its times are the same on every worker.
@@ -64,8 +72,10 @@ def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WAR
     strategy = strategy_of(task.model)
     with scope(strategy):
         task.compile(AdamW(1e-5), jit_compile=jit_compile)
-    least = (WORKERS_STEPS, 0.0) if num_workers(strategy) > 1 else (LEAST_STEPS, SECONDS)
-    timer = StepTimer(*least, warm_up)
+    if num_workers(strategy) > 1:
+        timer = StepTimer(WORKERS_STEPS, 0.0, warm_up)
+    else:
+        timer = StepTimer(LEAST_STEPS, min(SECONDS, most / 4), warm_up, most)
     start = time.perf_counter()
     task.model.fit(dataset, epochs=MOST_EPOCHS, verbose=0, shuffle=False, callbacks=[timer])
     replicas = sum_over_replicas(strategy, 1)

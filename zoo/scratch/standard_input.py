@@ -19,7 +19,7 @@ def keep_standard_input(path: Path, source: BinaryIO | None = None) -> Path:
 
     Args:
         path: The file.
-        source: What is read instead of standard input.
+        source: Binary stream to read instead of standard input.
 
     Returns:
         `path`.

@@ -16,7 +16,7 @@ from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
-from zoo.scratch.run_plan import Plan
+from zoo.scratch.run_plan import FEWEST, FORWARD, Plan
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -35,14 +35,14 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
     from keras_transformers.training.resuming.resume import Resume
     from keras_transformers.training.workers.distribute import scope
     from keras_transformers.utils.keras_private import strategy_of
+    from zoo.scratch.time_left import EndInTime
 
     settings, kept = run.settings, KeptPlan(run.settings)
     task = run.task(plan.size, plan.dropout, plan.dtype)
     dataset = run.dataset(task, plan.batch_size, steps_per_epoch=plan.round_steps)
-    held_out = task.dataset(
-        run.corpus.held_out, batch_size=plan.batch_size, shuffle=False,
-        num_rows=plan.held_out_steps * plan.batch_size,
-    )  # fmt: skip
+    measured = run.corpus.measured
+    rows = min(plan.held_out_steps * plan.batch_size, max(measured.num_tokens // run.max_length, 1))
+    held_out = task.dataset(measured, batch_size=plan.batch_size, shuffle=False, num_rows=rows)
     with scope(strategy_of(task.model)):
         rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
         optimizer = AdamW(rate, weight_decay=settings.weight_decay, beta_2=run.wanted.beta_2)
@@ -54,9 +54,15 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
     )
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
     log.resume = resume
-    callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
+    in_time = EndInTime(run.time_left, reserve_of(plan), FEWEST)
+    callbacks = [in_time, best, patience, log, *tensorboard(kept.folder), resume]
     task.model.fit(dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False, callbacks=callbacks)
     return task
+
+
+def reserve_of(plan: Plan) -> float:
+    """Return the seconds of what follows the last step: the held-out text of its round, and the end of the run."""
+    return plan.ending_seconds + FORWARD * plan.held_out_steps * plan.seconds
 
 
 def tensorboard(folder: Path) -> list[Any]:
@@ -70,7 +76,7 @@ def tensorboard(folder: Path) -> list[Any]:
 
 def units(run: CorpusRun, plan: Plan) -> Units:
     """Return what the figures of a run are made from."""
-    held_out = run.corpus.held_out
+    held_out = run.corpus.measured
     is_causal = run.wanted.task == "causal_lm"
     characters = held_out.num_characters / held_out.num_tokens if is_causal else None
     return Units(plan.batch_size * run.max_length, characters)
@@ -105,19 +111,19 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
 
     Args:
         run: The run.
-        plan: Its plan.
-        task: With the weights of the best round.
-        command: What was run, after `python -m zoo`; for the card.
+        plan: Plan of the run.
+        task: Task with the weights of the best round.
+        command: Command line after `python -m zoo`, for the card.
 
     Returns:
         The task that was written: if no round is better than a model was before any step, that model; and what was
         measured, by name.
     """
-    measured, before = run.held_out_figures(task), plan.start_perplexity
+    measured, before = run.held_out_figures(task, most_rows=plan.final_rows), plan.start_perplexity
     if before is not None and not measured["perplexity"] < before:  # nan, too
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
         task = run.task(plan.size, plan.dropout, plan.dtype)
-        measured = run.held_out_figures(task, ", of the start")
+        measured = run.held_out_figures(task, ", of the start", plan.final_rows)
     check_converged(measured["perplexity"], plan, run.settings.run_folder)
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])
@@ -135,16 +141,17 @@ def check_converged(perplexity: float, plan: Plan, folder: Path) -> None:
     """Raise a `ValueError` if no round of a run was finite; nothing is written of it then.
 
     Args:
-        perplexity: Of the weights to write, on held-out text.
-        plan: Its plan.
-        folder: Of the run.
+        perplexity: Perplexity of the weights to write, on held-out text.
+        plan: Plan of the run.
+        folder: Folder of the run.
     """
     if not math.isfinite(perplexity):
+        remedy = f"a --learning-rate below {plan.learning_rate:.2g}"
+        if plan.dtype != "float32":
+            remedy += ", or --dtype float32"
         raise ValueError(
             f"training has diverged: the held-out perplexity is {perplexity} after every round, so no model is "
-            f"written. Give a --learning-rate below {plan.learning_rate:.2g}"
-            + ", or --dtype float32" * (plan.dtype != "float32")
-            + f", and another --out; or remove {folder}, which would go on as it was."
+            f"written. Give {remedy}, and another --out; or remove {folder}, which would resume with the same settings."
         )
 
 

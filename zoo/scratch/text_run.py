@@ -23,8 +23,9 @@ from zoo.scratch.new_vocabulary import (
     sample,
     vocabulary_size,
 )
-from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan, suited_rows
+from zoo.scratch.run_plan import Candidate, Plan, make_plan
 from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.size_choice import choose_size, suited_rows, with_rows
 
 if TYPE_CHECKING:
     from keras_transformers.config.transformer_config import TransformerConfig
@@ -37,7 +38,7 @@ class TextRun(CorpusRun):
     """A run that trains a new model on text.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
     """
 
     characters_a_token: ClassVar[int] = CHARACTERS_A_TOKEN  # of the corpus, for each token of a learned vocabulary
@@ -66,8 +67,11 @@ class TextRun(CorpusRun):
 
     @property
     def learned_from(self) -> dict[str, Any]:
-        """What a vocabulary is learned from, as JSON holds it: other files, other vocabulary."""
-        return {"files": [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self.files.files]}
+        """The source of the vocabulary as JSON: with other files, the vocabulary is learned again."""
+        from keras_transformers.data.corpus.survey import sampled_stamps
+
+        files = [[*stamp] for stamp in sampled_stamps(self.files.files)]
+        return {"files": files, "reading": list(self.files.reading)}
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -137,7 +141,10 @@ class TextRun(CorpusRun):
     def new_plan(self, rows: int, held_out_rows: int) -> Plan:
         """Return a plan with a size that was asked for, or that suits the time and the corpus."""
         tokens = self.batch_size * self.max_length
-        candidate = choose_size(self.settings, tokens, self.corpus.train.num_tokens, self.measure)
-        if (batch_size := suited_rows(self.settings, candidate, self.replicas)) != candidate.batch_size:
-            candidate = self.measured(self.task(candidate.size, 0.0, self.dtype), candidate.size, batch_size)
-        return make_plan(self.settings, candidate, rows, held_out_rows, self.max_length)
+        chosen = choose_size(self.settings, tokens, self.corpus.train.num_tokens, self.measure, self.time_left)
+
+        def again(rows: int) -> Candidate:
+            return self.measured(self.task(chosen.size, 0.0, self.dtype), chosen.size, rows)
+
+        candidate = with_rows(chosen, suited_rows(self.settings, chosen, self.replicas), again, self.time_left)
+        return make_plan(self.settings, candidate, rows, held_out_rows, self.max_length, self.time_left)

@@ -1,1 +1,1 @@
-"""What attention heads do: recorded, drawn, rolled out, switched off."""
+"""Attention heads: recorded, drawn, rolled out, switched off."""

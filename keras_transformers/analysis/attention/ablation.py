@@ -28,7 +28,7 @@ class Head(NamedTuple):
     Args:
         kind: The kind of attention: `"self"`; in a model of two stacks `"encoder"`, `"self"` (the decoder's) or
             `"cross"`.
-        layer, number: From 0.
+        layer, number: Numbers of the layer and of the head in it, from 0.
     """
 
     kind: str
@@ -100,7 +100,7 @@ def without_heads(model: keras.Model, heads: Iterable[Head], kind_of_model: str)
     Paper: Michel et al. 2019, https://arxiv.org/abs/1905.10650.
 
     Args:
-        model: Of `models`, with or without heads of tasks.
+        model: Model made by a function of `models`, with or without task heads.
         heads: The heads to switch off.
         kind_of_model: `config.kind`.
 

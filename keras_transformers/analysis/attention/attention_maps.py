@@ -101,8 +101,8 @@ def plot_alignment(alignment: Any, text: str, target: str) -> Any:
     """Draw which words of a text each word of its translation attends to.
 
     Args:
-        alignment: Of `task.align([text], [target])[0]`.
-        text, target: Its texts.
+        alignment: Result of `task.align([text], [target])[0]`.
+        text, target: Texts of the alignment.
 
     Returns:
         A `matplotlib.figure.Figure`.

@@ -19,14 +19,14 @@ NAMES = {
 
 
 class Role(NamedTuple):
-    """Where a head's attention goes, as the mean over the queries of a text.
+    """The targets of a head's attention, as the mean over the queries of a text.
 
     Args:
         previous, own, following, first: Share of the previous token, the token itself, the following token, the first
             token; over the queries that have such a token, `first` over all but the first query.
         special: Share of special tokens.
         distance: Mean distance in tokens.
-        entropy: In bits: 0 for one token, log2(T) for T equal weights.
+        entropy: Entropy in bits: 0 for one token, log2(T) for T equal weights.
         name: The role in words.
     """
 
@@ -48,7 +48,7 @@ def head_roles(scores: Any, special: Sequence[bool] | None = None) -> list[list[
 
     Args:
         scores: (L, N, T, T).
-        special: For each token whether it is special, such as `[CLS]`.
+        special: Whether each token is special, such as `[CLS]`.
 
     Returns:
         For each layer a list of `Role`, one a head.

@@ -12,9 +12,8 @@ from keras import ops
 from keras_transformers.analysis.residual.watched import Seen, Watched
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import Attention, padding_mask
-from keras_transformers.layers.attention.distance_scores import with_distances
-from keras_transformers.layers.attention.products import attention_weights
-from keras_transformers.layers.positions.rotary import rotate
+from keras_transformers.layers.attention.projections import distance_vectors, keys, queries
+from keras_transformers.layers.attention.scores import ScoreOptions, Visible, attention_weights, score_bias
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
 from keras_transformers.utils.tensor_types import Tensor
@@ -26,15 +25,16 @@ class Recorded(NamedTuple):
     """A recording of one kind of attention on one text, in all layers.
 
     `weights[l, n, t, s]` is the softmax over s of `query[l, n, t] @ key[l, n, s] * scale + bias[l, n, t, s]` where
-    `mask[l, t, s]`.
+    `mask[l, t, s]`. With a soft cap, the product times the scale is capped before the bias.
 
     Args:
-        query: (L, N, T, H), rotated if the model has rotary positions.
+        query: (L, N, T, H), after the norms of heads and rotated, if the model has those.
         key: (L, N, S, H); keys that several heads share are repeated for each of them.
         scale: Factor of the products.
         bias: (L, N, T, S), or None.
         mask: Boolean (L, T, S), True = may attend.
         weights: (L, N, T, S).
+        soft_cap: Bound of the scaled products, or None.
     """
 
     query: np.ndarray
@@ -43,10 +43,12 @@ class Recorded(NamedTuple):
     bias: np.ndarray | None
     mask: np.ndarray
     weights: np.ndarray
+    soft_cap: float | None = None
 
     def scores(self) -> np.ndarray:
         """Return the scores before the softmax, (L, N, T, S); minus infinity where the mask is False."""
         scores = np.einsum("lnth,lnsh->lnts", self.query, self.key) * self.scale
+        scores = scores if self.soft_cap is None else np.tanh(scores / self.soft_cap) * self.soft_cap
         scores = scores if self.bias is None else scores + self.bias
         return np.where(self.mask[:, None], scores, NEVER)
 
@@ -94,7 +96,7 @@ def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, A
 
 
 def has_heads(config: TransformerConfig) -> bool:
-    """Return whether any block attends: to its own text, or to a source."""
+    """Return whether any block has attention, to the same text or to a source."""
     return config.mixer == "attention" or (config.kind == "encoder_decoder" and config.cross_attention)
 
 
@@ -102,7 +104,7 @@ def check_has_heads(config: TransformerConfig) -> None:
     """Raise a `ValueError` if no block of the model attends."""
     if not has_heads(config):
         raise ValueError(
-            f"heads are those of attention: received a model whose blocks have {config.mixer!r} in its place. "
+            f"only attention has heads: received a model whose blocks have {config.mixer!r} in its place. "
             "Take one with mixer='attention'."
         )
 
@@ -128,26 +130,26 @@ def _observed(layer: keras.layers.Layer, calls: dict[str, list[Recorded]], kind:
 
 
 def _recorded(
-    attention: Attention, queries: Any, keys: Any, mask: Any, rotary: Any = None, position_bias: Any = None,
+    attention: Attention, states: Any, context: Any, mask: Any, rotary: Any = None, position_bias: Any = None,
     relative_positions: Any = None,
 ) -> Recorded:  # fmt: skip
-    query = _heads(attention.query(queries), attention.num_heads, attention.head_dim)  # (1, N, T, H)
-    key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
-    if rotary is not None:
-        query, key = rotate(query, rotary), rotate(key, rotary)
     scale = attention.score_scale(relative_positions)
-    scaled = query * ops.cast(scale, query.dtype)  # (1, N, T, H)
-    position_bias = with_distances(position_bias, scaled, key, attention.distance_vectors(relative_positions))
-    weights = attention_weights(scaled, key, mask, position_bias)  # (1, N, T, S)
+    scaled = queries(attention, states, rotary, scale)  # (1, N, T, H)
+    key = keys(attention, context, rotary)  # (1, K, S, H)
+    distances = distance_vectors(attention, relative_positions)
+    options = ScoreOptions(Visible(mask), position_bias, distances, attention.soft_cap)
+    weights, bias = attention_weights(scaled, key, options), score_bias(scaled, key, options)  # (1, N, T, S) each
     key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
     mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
-    bias = None if position_bias is None else _array(position_bias)
-    return Recorded(_array(query), _array(key), float(scale), bias, _array(mask).astype(bool), _array(weights))
-
-
-def _heads(x: Any, heads: int, width: int) -> Any:
-    """Split the last axis by heads: (1, T, heads * H) -> (1, heads, T, H)."""
-    return ops.transpose(ops.reshape(x, (1, -1, heads, width)), (0, 2, 1, 3))
+    return Recorded(
+        query=_array(scaled) / scale,
+        key=_array(key),
+        scale=float(scale),
+        bias=None if bias is None else _array(bias),
+        mask=_array(mask).astype(bool),
+        weights=_array(weights),
+        soft_cap=attention.soft_cap,
+    )
 
 
 def _array(x: Any) -> np.ndarray:
@@ -158,4 +160,4 @@ def _stacked(calls: list[Recorded]) -> Recorded:
     columns = dict(zip(Recorded._fields, zip(*calls, strict=True), strict=True))
     bias = None if columns["bias"][0] is None else np.stack(columns["bias"])
     arrays = {name: np.stack(columns[name]) for name in ("query", "key", "mask", "weights")}
-    return Recorded(**arrays, scale=columns["scale"][0], bias=bias)
+    return Recorded(**arrays, scale=columns["scale"][0], bias=bias, soft_cap=columns["soft_cap"][0])

@@ -19,14 +19,17 @@ class Complexity:
 
     Args:
         parameters: Number of parameters.
-        multiply_adds: Of all matrix products and convolutions in a forward pass. A loop counts as often as it runs, and
+        multiply_adds: Number for all matrix products and convolutions in a forward pass. A loop counts as often as it
+            runs, and
             of two branches the more expensive one counts; additions, scaling and norms do not. A multiply-add is two
             FLOPs.
-        mixing_multiply_adds: Of the products of two tensors that both depend on the input: in attention the scores
+        mixing_multiply_adds: Number for the products of two tensors that both depend on the input: in attention the
+            scores
             and the sums of values, without the projections.
         sequential_steps: Products and convolutions in the longest chain in which each waits for the one before.
         recurrent_steps: Trips of the longest loop in which each trip waits for a product of the one before; 0 for none.
-        activation_bytes: Of all tensors that the forward pass computes from the input, without views: an upper bound on
+        activation_bytes: Size of all tensors that the forward pass computes from the input, without views: an upper
+            bound on
             what the backward pass keeps.
     """
 
@@ -54,7 +57,7 @@ def complexity(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Comple
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1, has the orders of growth.
 
     Args:
-        layer: Any Keras layer or model. One that is not built is built for the inputs, with weights that have shapes
+        layer: Keras layer or model. A layer that is not built is built for the inputs, with weights that have shapes
             but no values: it can be counted again, but not called.
         inputs: A `keras.KerasTensor` of a fixed shape, such as (B, T, D), or a dict or list of them, as the layer takes
             its first argument.

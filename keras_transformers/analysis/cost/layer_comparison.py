@@ -22,7 +22,7 @@ class Theory(NamedTuple):
     """The published order of growth of a quantity.
 
     Args:
-        order: In T (length), d (width), k (kernel) and r (window).
+        order: Order of growth in T (length), d (width), k (kernel) and r (window).
         length, width: The exponents of T and d; None for growth that is no power.
     """
 
@@ -70,7 +70,7 @@ class Row(NamedTuple):
     """One quantity of one layer.
 
     Args:
-        layer, quantity: Their names.
+        layer, quantity: Names of the layer and of the quantity.
         theory: The published order of growth, or None.
         counted: The number at the length and width of the comparison.
         length, width: Measured exponents of T and d.
@@ -96,7 +96,7 @@ class LayerComparison:
         lengths: Positions T, two or more, each from 2.
         widths: Widths d of inputs and outputs, two or more.
         kernel: Width k of the convolutions, from 2.
-        window: How far restricted attention sees to each side, r.
+        window: Number r of positions that restricted attention sees to each side.
 
     Raises:
         ValueError: There are not two different sizes to fit a growth to, or one is no integer or too small.
@@ -172,9 +172,10 @@ class LayerComparison:
         Both are polynomials in T of the second degree, which three lengths determine.
 
         Args:
-            quantity: Of attention: `"scores and mixing"`, or `"multiply-adds"`, which has the projections, too.
+            quantity: Cost of attention to compare: `"scores and mixing"`, or `"multiply-adds"`, which includes the
+                projections.
             recurrence: `"SimpleRNN"`, `"GRU"` or `"LSTM"`.
-            width: Of both.
+            width: Width of both layers.
 
         Returns:
             The length T, rounded; None where attention needs more at all lengths.

@@ -27,8 +27,8 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
     scores; published figures are often multiply-adds.
 
     Args:
-        config: Of an encoder, counted with its pooler; of a decoder, counted with its output layer for every token; or
-            of an encoder and a decoder, counted with the output layer.
+        config: Configuration of an encoder, counted with its pooler; of a decoder, counted with its output layer for
+            every token; or of an encoder-decoder, counted with the output layer.
         length: Tokens of the text; of an encoder and a decoder, of the source and of the target each.
 
     Returns:
@@ -75,10 +75,10 @@ def whole_model(config: TransformerConfig) -> keras.Model:
     """Return a model with the layers that its parameter count includes: an encoder's pooler, a decoder's output layer.
 
     Args:
-        config: Of any family.
+        config: Configuration of a model of any family.
 
     Returns:
-        A functional model in float32; its inputs are those of the model without a head.
+        A functional model in float32; its inputs are the same as without a head.
     """
     builders: dict[str, Callable] = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}
     model = builders[config.kind](config, dtype="float32")

@@ -26,7 +26,7 @@ def multiply_adds(operation: Any) -> int:
     """Return the multiply-adds of one matrix product or convolution.
 
     Args:
-        operation: Of a `tf.Graph`.
+        operation: Operation of a `tf.Graph`.
 
     Returns:
         Their number; 0 for any other operation, such as addition or softmax.
@@ -49,7 +49,7 @@ def bytes_made(operation: Any) -> int:
     """Return the bytes of the tensors that an operation computes.
 
     Args:
-        operation: Of a `tf.Graph`.
+        operation: Operation of a `tf.Graph`.
 
     Returns:
         Their number; 0 for views, such as `Reshape`, and for lists of tensors, which count where they are computed.

@@ -114,7 +114,7 @@ def build_shapes(layer: keras.layers.Layer, inputs: Any, **options: Any) -> None
 def shapes_only(make: Callable[[], Result]) -> Result:
     """Build layers or models whose weights have shapes but no values.
 
-    This happens in a thread of its own: Keras lists such weights by thread, and would initialise them later, which
+    This happens in a separate thread: Keras lists such weights by thread, and would initialise them later, which
     takes gigabytes for a large model. `keras.utils.clear_session` would empty the list, but also reset the dtype
     policy, the seed and the names of layers.
 

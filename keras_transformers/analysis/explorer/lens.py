@@ -22,11 +22,11 @@ class LensRow(NamedTuple):
     Args:
         layer, part: The step's, as in `Step`.
         logit: Logit of the answer.
-        probability: Probability of the answer; None if logits stand for no probabilities.
+        probability: Probability of the answer; None if logits do not give probabilities.
         rank: Rank of the answer among the classes, from 1.
         best: The answer that the head would give here.
         best_probability: Probability of `best`.
-        added: What the step adds to the logit of the answer; None if the logit is no sum of such parts.
+        added: Contribution of the step to the logit of the answer; None if the logit is no sum of such parts.
         share: Norm of the vector that the step adds, divided by the norm of the stream before it; None for the
             embeddings.
     """
@@ -50,7 +50,7 @@ class LensPlace(NamedTuple):
         answer: The model's answer.
         classes: Number of possible answers.
         rows: One for each step.
-        rest: What biases add to the logit of the answer; None where `LensRow.added` is.
+        rest: Contribution of the biases to the logit of the answer; None if `LensRow.added` is None.
     """
 
     name: str

@@ -33,7 +33,8 @@ SCRIPTS = (
 def page(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | None = None) -> str:
     """Return a document that shows a text, or a text and a changed one, inside a model.
 
-    Users' texts are data in it, never code: its content security policy allows its own script only, and loads nothing.
+    Users' texts are data in it, never code: its content security policy allows only the script of the page, and loads
+    nothing.
 
     Args:
         title: The title, such as the name of the model.

@@ -23,8 +23,8 @@ class Bar(NamedTuple):
 
     Args:
         label: The answer.
-        value: Its probability, or another number of the answer's unit.
-        logit, number: Of a language model: the token's logit and id.
+        value: Probability, or another number in the answer's unit.
+        logit, number: The token's logit and id, for a language model.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Place(NamedTuple):
         name: The question.
         bars: The possible answers, the likeliest first.
         token: Number of the token that the question belongs to; None if it belongs to the whole text.
-        norms: Of a language model, log(sum(exp(logits / temperature))) at each of `TEMPERATURES`.
+        norms: The values log(sum(exp(logits / temperature))) of a language model at each of `TEMPERATURES`.
         came: The token that follows in the text, if there is one.
     """
 
@@ -72,7 +72,7 @@ def of_prediction(prediction: Mapping[str, Any], gaps: Sequence[int] = ()) -> An
 
     Args:
         prediction: One of the dicts that `OnePass.predict` returns.
-        gaps: Of a masked language model, the numbers of the tokens `[MASK]`.
+        gaps: Positions of the tokens `[MASK]`, for a masked language model.
 
     Example:
 
@@ -82,7 +82,7 @@ def of_prediction(prediction: Mapping[str, Any], gaps: Sequence[int] = ()) -> An
     for key, (unit, make) in READERS.items():
         if key in prediction:
             places = tuple(make(prediction[key], gaps))
-            cut = f"Of {len(places)} places of the answer, the first {MOST_PLACES} are shown."
+            cut = f"Only the first {MOST_PLACES} of {len(places)} positions of the answer are shown."
             return Answer(unit, places[:MOST_PLACES], notes=(cut,) if len(places) > MOST_PLACES else ())
     raise ValueError(f"an answer with {sorted(prediction)} cannot be shown: expected one of {sorted(READERS)}.")
 
@@ -123,7 +123,7 @@ READERS = {
     "candidates": ("probability", _candidates),
     "tokens": ("probability", _words),
     "scores": ("value", _by_label),
-    "similarity": ("similarity", _one("cosine similarity")),
+    "similarity": ("similarity", _one("similarity")),
     "probability": ("probability", _one("probability")),
     "embedding": ("value", _vector),
 }

@@ -18,10 +18,10 @@ class Request(NamedTuple):
     Args:
         text: The text; for language models the beginning of one.
         pair: A second text, if the task takes one.
-        without: Heads that are off.
+        without: Heads that are switched off.
         new_tokens: Number of tokens that a language model writes.
-        temperature: Of the new tokens; 0 for the likeliest ones.
-        seed: Of the new tokens.
+        temperature: Sampling temperature of the new tokens; 0 for the likeliest ones.
+        seed: Random seed for the new tokens.
     """
 
     text: str

@@ -23,10 +23,10 @@ class Question(NamedTuple):
     Args:
         name: The question.
         place: Number of its place in the answer.
-        logits: Takes the logits (C,) from the output without its first axis; minus infinity for a class that cannot be
-            the answer.
+        logits: Function that takes the logits (C,) from the output without its first axis; minus infinity for a class
+            that cannot be the answer.
         unit: `"softmax"` or `"sigmoid"` for logits of probabilities; `"value"` for other numbers.
-        label: Returns the name of a class by its number.
+        label: Function that returns the name of a class by its number.
         token: Number of the token whose stream the head reads; None if it is the number of the class.
     """
 
@@ -45,8 +45,8 @@ class Asked(NamedTuple):
         model: The model.
         output: Name of the output that has the logits.
         inputs: The model's inputs, (1, T) each.
-        questions: In the order of the places of the answer.
-        last: How many of the last tokens are asked; None for all.
+        questions: Questions in the order of the positions in the answer.
+        last: Number of last tokens to ask; None for all.
     """
 
     model: keras.Model

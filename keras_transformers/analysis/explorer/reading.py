@@ -31,7 +31,7 @@ class Reading(NamedTuple):
         text: The whole text; of a language model with the tokens that it has written.
         inputs: The model's inputs, int32 (1, T) each.
         sides: The tokens of queries and of keys for each kind of attention.
-        answer: Returns the answer for heads that are off, and an answer to compare with or None.
+        answer: Function that returns the answer with heads switched off, and an answer to compare with or None.
         notes: Notes for the user, such as that the text was cut.
         asked: The questions for the logit lens; None if the output has no logits.
     """
@@ -70,11 +70,11 @@ def read_one_pass(task: Task, request: Request) -> Reading:
         outputs = passes(inputs, without)
         return of_prediction(answers.describe({name: column[0] for name, column in outputs.items()}), gaps)
 
-    notes = [f"The text was cut to its first {len(ids)} tokens."] if encoded["truncated"][0] else []
+    notes = [cut_note(setup, len(ids))] if encoded["truncated"][0] else []
     if len(reader.encoded) > 1:
-        notes.append("Each text is read by itself: the maps are those of the first one.")
+        notes.append("Each text is read separately: the maps are for the first text.")
     if len(reader.encoded[0]["token_ids"]) > 1:
-        notes.append("A long text is read in windows: the maps are those of the first one.")
+        notes.append("A long text is read in windows: the maps are for the first window.")
     return Reading(
         " / ".join(filter(None, (request.text, request.pair))),
         encoded,
@@ -101,6 +101,12 @@ def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
     arrays = {name: np.asarray(value) for name, value in encoded.items()}
     length = int(arrays["padding_mask"][0].astype(bool).sum())
     return {name: array[:1, :length] if array.ndim > 1 else array[:1] for name, array in arrays.items()}
+
+
+def cut_note(setup: Setup, count: int) -> str:
+    """Return the note for a text of which only `count` tokens are read."""
+    part = "first" if setup.tokenizer.truncation_side == "right" else "last"
+    return f"The text was cut to its {part} {count} tokens."
 
 
 def short(task: Task) -> Setup:

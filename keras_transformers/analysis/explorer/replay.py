@@ -24,8 +24,8 @@ class Noting(PythonReader):
         super().__init__(setup)
         self.encoded: list[Tensors] = []
 
-    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
-        self.encoded.append(super().__call__(texts, pairs, with_offsets=with_offsets))
+    def __call__(self, texts: Any, pairs: Any = None, **options: Any) -> Tensors:
+        self.encoded.append(super().__call__(texts, pairs, **options))
         return self.encoded[-1]
 
     def windows(self, questions: Any, contexts: Any, windows: Any, most: int) -> Tensors:

@@ -125,7 +125,7 @@ def _check_finite(name: str, numbers: np.ndarray | list[float]) -> None:
 
 
 def _heads(maps: Sequence[Map], groups: int | None) -> list[Head]:
-    """Return the heads that can be switched off: of blocks with the same weights, those of their one layer."""
+    """Return the heads that can be switched off; of blocks that share weights, the heads of the one layer."""
     return [
         Head(one.kind, layer, number)
         for one in maps

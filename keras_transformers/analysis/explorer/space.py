@@ -51,9 +51,9 @@ def space_of(task: Task, query: str, texts: Sequence[str]) -> Space:
     """
     texts = [text.strip() for text in texts]
     if "embed" not in task.parts.attributes:
-        raise ValueError(f"{task.name} gives no vectors to search by: take sentence_embedding (--task).")
+        raise ValueError(f"{task.name} gives no vectors to search by: load it with task='sentence_embedding'.")
     if not 2 <= len(texts) <= MOST_TEXTS:
-        raise ValueError(f"a search is among 2 to {MOST_TEXTS} texts, one a line: received {len(texts)}.")
+        raise ValueError(f"a search is among 2 to {MOST_TEXTS} texts, one per line: received {len(texts)}.")
     for number, text in enumerate([*texts, query], 1):
         check_text(f"text {number} of the search", text)
     vectors = vectors_of(task, [*texts, query])  # (N + 1, D)

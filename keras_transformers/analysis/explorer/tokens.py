@@ -16,7 +16,7 @@ class Tokens(NamedTuple):
     """The tokens of one side of an attention map.
 
     Args:
-        names: Their names on the page.
+        names: Names of the tokens on the page.
         special: Whether each is special, such as `[CLS]`.
     """
 

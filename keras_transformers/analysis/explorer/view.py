@@ -35,10 +35,10 @@ class View(NamedTuple):
         text: The text to read.
         changed: The text with another word, to compare; empty for none.
         pair: A second text, if the task takes one; empty for none.
-        without: Heads that are off, as `parse_heads` reads them.
+        without: Heads that are switched off, as `parse_heads` reads them.
         new_tokens, temperature, seed: As in `Request`.
-        first_token: Of a long text, the first token whose numbers are shown.
-        among: Texts to search in, one a line, if the task returns vectors; empty for none.
+        first_token: First token to show values for, in a long text.
+        among: Texts to search in, one per line, if the task returns vectors; empty for none.
     """
 
     text: str

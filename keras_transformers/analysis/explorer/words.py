@@ -88,7 +88,7 @@ def token_facts(names: Sequence[str]) -> list[str]:
     if any("␣" in name for name in names):
         facts.append("␣ in a token is a space that belongs to it.")
     if any(name.startswith("##") and len(name) > 2 for name in names):
-        facts.append("A token that begins with ## goes on with the word before it.")
+        facts.append("A token that begins with ## continues the previous token's word.")
     return facts
 
 
@@ -109,6 +109,8 @@ def _layers(count: int) -> str:
 def _mixing(config: TransformerConfig) -> str:
     heads = f"{config.num_heads} heads" if config.num_heads > 1 else "1 head"
     heads = f"{heads} of width {config.head_dim}"
+    if not config.num_layers:
+        return "No layer mixes tokens: the vector of a text is the mean of its token vectors."
     if config.mixer != "attention":
         width = f" over {config.kernel_size} tokens" if config.mixer == "convolution" else ""
         crossing = f"; beside it, {heads} attend to the source" if _crosses(config) else ", and there are no heads"
@@ -134,7 +136,7 @@ def _sight(config: TransformerConfig) -> list[str]:
         if config.mixer == "attention":
             facts.append(f"In the encoder a token attends to those on both sides{ends}.")
         facts.append(
-            "The decoder reads the source by attention of its own, in each layer."
+            "The decoder reads the source by cross-attention in each layer."
             if config.cross_attention
             else "The decoder begins with a state made from the last token of the source."
         )
@@ -186,5 +188,7 @@ def _positions(config: TransformerConfig) -> str:
 def _norms(config: TransformerConfig) -> str:
     norm = "A layer norm" if config.norm == "layer" else "An RMS norm"
     if config.norm_order == "pre":
-        return f"{norm} stands before each sub-layer (pre-norm): nothing rescales the stream on its way up."
+        return (
+            f"{norm} is applied before each sub-layer (pre-norm): nothing rescales the residual stream between blocks."
+        )
     return f"{norm} follows each addition (post-norm): it rescales the stream on its way up."

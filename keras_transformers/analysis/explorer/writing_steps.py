@@ -13,7 +13,7 @@ from keras_transformers.analysis.explorer.page_answers import MOST_PLACES, Answe
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.passes import Passes, kept
 from keras_transformers.analysis.explorer.questions import asked_of_tokens
-from keras_transformers.analysis.explorer.reading import Reading, short
+from keras_transformers.analysis.explorer.reading import Reading, cut_note, short
 from keras_transformers.analysis.explorer.tokens import shown
 from keras_transformers.generation.prompts import begin_id, decoder_start_id
 from keras_transformers.tasks import Task
@@ -56,11 +56,11 @@ def read_source(task: Task, request: Request) -> Reading:
 
     Args:
         task: A task of an encoder and a decoder.
-        request: A checked request; `new_tokens` of 0 stands for `MOST_WRITTEN`.
+        request: A checked request; `new_tokens` of 0 means `MOST_WRITTEN`.
     """
     setup, target = short(task), task.target_tokenizer
     encoded = setup.tokenizer.encode([request.text], max_length=setup.max_length)[0]
-    notes = (f"The text was cut to its first {len(encoded.ids)} tokens.",) if encoded.truncated else ()
+    notes = (cut_note(setup, len(encoded.ids)),) if encoded.truncated else ()
 
     def inputs_of(ids: Sequence[int]) -> Inputs:
         source = _prompt_inputs(encoded.ids)

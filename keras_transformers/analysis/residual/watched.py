@@ -56,7 +56,7 @@ class Watched:
         """Return the function that replaces `Block.adder`'s: the block calls it for each of its sub-layers."""
         parts = iter(self.parts)
 
-        def add(hidden_states: Any, sublayer: Callable, norm: Callable | None) -> tuple:
+        def add(hidden_states: Any, sublayer: Callable, norm: Callable | None, output_norm: Any = None) -> tuple:
             seen: dict[str, Any] = {}
 
             def read(x: Any) -> Any:
@@ -67,7 +67,8 @@ class Watched:
                 seen["added"] = output
                 return output
 
-            states, *more = residual(hidden_states, read, norm, note, self.block.norm_order)  # (1, T, D)
+            order = self.block.norm_order
+            states, *more = residual(hidden_states, read, norm, note, order, output_norm)  # (1, T, D)
             self.see(Seen(next(parts), self.inputs, states=states, **seen))
             return states, *more
 

@@ -49,7 +49,9 @@ def gradient_reach(function: States, states: Any, any_length: bool = True) -> Ca
 
     states = np.asarray(states, "float32")
     if states.ndim != 2 or not len(states):
-        raise ValueError(f"states must be those of one text, (T, D): received the shape {states.shape}.")
+        raise ValueError(
+            f"states must belong to one text and have the shape (T, D): received the shape {states.shape}."
+        )
     width = int(function(states[None, :1]).shape[-1])  # this makes the weights, too
 
     def norm(text):
@@ -72,7 +74,7 @@ def gradient_reach(function: States, states: Any, any_length: bool = True) -> Ca
 
 
 def whole_texts(config: TransformerConfig, model: keras.Model) -> States:
-    """Return the forward pass of a decoder from embeddings, one text a row, to hidden states, without dropout.
+    """Return the forward pass of a decoder from embeddings, one text per row, to hidden states, without dropout.
 
     Args:
         config: The model's configuration.

@@ -118,7 +118,7 @@ def _support(derivative: np.ndarray, name: str) -> np.ndarray:
     tiny = np.finfo(derivative.dtype).tiny * MARGIN
     if not np.isfinite(sizes).all() or ((sizes > 0) & (sizes < tiny)).any():
         raise ValueError(
-            f"derivatives of {name!r} are too small or too large to tell which are zero: received values from "
+            f"derivatives of {name!r} are too small or too large to decide which are zero: received values from "
             f"{sizes.min():.1e} to {sizes.max():.1e} in {derivative.dtype}. Make the layer and the inputs with "
             'dtype="float64", or take a shorter length.'
         )

@@ -16,7 +16,7 @@ class SignalPath(NamedTuple):
         length: Number of positions, T.
         layers: Number of layers.
         places: The path, from (0, 0) to (layers, T - 1).
-        edges: All connections as pairs of places, with those of the path.
+        edges: All connections as pairs of positions, the path's among them.
     """
 
     kind: str

@@ -57,7 +57,7 @@ def read_chunks(columns: Sequence[Any], readers: Sequence[Callable[[Any], list]]
 
     Args:
         columns: Texts, and perhaps pairs, as given by the user.
-        readers: For each column, a function from what the user gave to a checked list.
+        readers: Functions, one for each column, from the user's values to a checked list.
         sizes: Sizes of the chunks.
 
     Raises:
@@ -113,10 +113,10 @@ def answer_chunks(
 
     Args:
         chunks: Lists of rows.
-        answer: From a batch of rows to a prediction for each. It may only start to compute them, and wait when the
-            first one is asked for: several batches are started ahead.
-        lengths: From rows to their lengths, by which they are sorted.
-        limits: Of a batch for `answer`.
+        answer: Function from a batch of rows to a prediction for each. It may only start to compute them, and wait when
+            the first one is asked for: several batches are started ahead.
+        lengths: Function from rows to their lengths, by which they are sorted.
+        limits: Limits of the batches for `answer`.
         progress: Counts the rows that are done.
 
     Example:
@@ -149,8 +149,8 @@ def batches_of(lengths: np.ndarray, limits: Limits) -> Iterator[list[int]]:
     """Yield the numbers of the rows of each batch, the longest rows first.
 
     Args:
-        lengths: Of the rows, in tokens (rows,).
-        limits: Of a batch.
+        lengths: Lengths of the rows in tokens, of shape (rows,).
+        limits: Limits of a batch.
 
     Example:
 
@@ -179,7 +179,7 @@ def token_counts(tokenizer: Tokenizer, max_length: int) -> Callable[[list[Row]],
     megabyte.
 
     Args:
-        tokenizer: Of the task.
+        tokenizer: Tokenizer of the task.
         max_length: Longest text in tokens.
 
     Example:

@@ -18,7 +18,7 @@ def freeze(variables: Iterable[keras.Variable]) -> tuple[list[keras.Variable], C
     third of the time of its product. Tables of embeddings stay variables, as few of their rows are read.
 
     Args:
-        variables: Of a model.
+        variables: Variables of a model.
 
     Returns:
         The variables that stay, and a function without arguments that returns a new scope. All graphs that are built in

@@ -20,8 +20,8 @@ class NamedModel:
     """A functional or sequential model whose inputs are columns of a tokenizer.
 
     Args:
-        model: With inputs (B, T) named `token_ids`, and perhaps `segment_ids` and `padding_mask`; or with one input of
-            any name, of token ids. It gives a tensor, or a dict or list of them, batch first.
+        model: Model with inputs (B, T) named `token_ids`, and perhaps `segment_ids` and `padding_mask`; or with one
+            input of any name, of token ids. It gives a tensor, or a dict or list of them, batch first.
 
     Attributes:
         model: The model.
@@ -52,8 +52,9 @@ class NamedModel:
         self.output = self._named(model.output)
         if "truncated" in self.output or len(self.output) < len(tree.flatten(model.output)):
             raise ValueError(
-                f"two outputs would have one name: received {[*self.output]}, and truncated says that a text was "
-                "cut. Rename them, or return a dict: keras.Model(model.input, {'name': output, ...})."
+                f"two outputs would have one name: received {[*self.output]}; the output truncated is reserved for "
+                "whether a text was cut. Rename them, or return a dict: keras.Model(model.input, "
+                "{'name': output, ...})."
             )
 
     @property
@@ -103,4 +104,4 @@ def _named_inputs(structure: Any) -> dict[str, keras.KerasTensor]:
 def _kind(model: Any) -> str:
     if not isinstance(model, keras.Model):
         return f"a {type(model).__name__}"
-    return f"{type(model).__name__}, a model without inputs of its own: a subclass, or sequential and not built"
+    return f"{type(model).__name__}, a model without defined inputs: a subclass, or sequential and not built"

@@ -37,12 +37,13 @@ class OnePass:
     """Predictions for texts, by one forward pass of a model.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         model: The model whose weights the signatures use.
         signatures: Functions of the export, by name; of those with as many inputs, `predict` calls the first.
-        describe: From one row of the outputs to what `predict` returns for it.
+        describe: Function from one row of the outputs to the prediction that `predict` returns for it.
         examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
-        read_columns: From texts, and from pairs, as given by the user to lists of str.
+        read_columns: Function from texts and pairs, as given by the user, to lists of str.
+        labels: Labels of the model, in the order of its probabilities: an export names them.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class OnePass:
         describe: Describe,
         examples: Mapping[str, list[Any]] = NO_EXAMPLES,
         read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
+        labels: Sequence[str] = (),
     ):
         self.setup, self.model, self.signatures = setup, model, dict(signatures)
         self.describe, self.examples, self.read_columns = describe, examples, read_columns
+        self.labels = tuple(labels)
         self.made_service: MadeService | None = None
 
     def predict(
@@ -104,29 +107,39 @@ class OnePass:
         """
         return self._answers(texts, pairs, batch_size, verbose, growing=True)
 
-    def _answers(self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool) -> Iterator[dict]:
+    def _answers(
+        self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool, describe: Describe | None = None
+    ) -> Iterator[dict[str, Any]]:
         columns = [texts] if pairs is None else [texts, pairs]
-        return self._ask(self._signature(len(columns)), columns, batch_size, verbose, growing)
+        return self._ask(self._signature(len(columns)), columns, batch_size, verbose, growing, describe)
 
     def _ask(
-        self, name: str, columns: Sequence[Any], batch_size: Any, verbose: Any, growing: bool
+        self,
+        name: str,
+        columns: Sequence[Any],
+        batch_size: Any,
+        verbose: Any,
+        growing: bool,
+        describe: Describe | None = None,
     ) -> Iterator[dict[str, Any]]:
         (batch_size,) = check_counts(batch_size=batch_size)
         progress = Progress(verbose, count_of(columns[0]))
         chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
         lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
         limits = Limits(batch_size, worthwhile_padding(), self.setup.max_length)
-        return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, limits, progress)
+        answer = partial(self._answer, name, batch_size, describe or self.describe)
+        return answer_chunks(chunks, answer, lengths, limits, progress)
 
-    def _answer(self, name: str, batch_size: int, rows: list[tuple]) -> Iterator[dict[str, Any]]:
+    def _answer(self, name: str, batch_size: int, describe: Describe, rows: list[tuple]) -> Iterator[dict[str, Any]]:
         """Start to compute the outputs of a signature; return an iterator over the prediction for each row."""
-        return self._described(self.service.start(name, [*map(list, zip(*rows, strict=True))], batch_size))
+        finish = self.service.start(name, [*map(list, zip(*rows, strict=True))], batch_size)
+        return self._described(describe, finish)
 
-    def _described(self, finish: Callable[[], dict[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
+    def _described(self, describe: Describe, finish: Callable[[], dict[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
         outputs = finish()
         for values in zip(*outputs.values(), strict=True):
             row = dict(zip(outputs, values, strict=True))
-            yield {**self.describe(row), "truncated": bool(row["truncated"])}
+            yield {**describe(row), "truncated": bool(row["truncated"])}
 
     def _signature(self, count: int) -> str:
         """Return the name of the signature that takes `count` texts a row."""
@@ -158,8 +171,8 @@ class OnePass:
             lists them.
 
         Args:
-            folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the
-                old one. Of several workers, the chief writes it.
+            folder: Folder to write, such as `"serving/sentiment/1"`. It is replaced if it is a SavedModel; an
+                interrupted export leaves the old one. Of several workers, the chief writes it.
             frozen: Whether weights are constants of the graph, except tables of embeddings. On a CPU with oneDNN, one
                 text takes about three quarters of the time; the server needs memory for more copies of the weights, and
                 more time for its first answer.
@@ -176,7 +189,7 @@ class OnePass:
         from keras_transformers.tasks.answers.saved_model import export
 
         with merged_service(self, self._frozen_service if frozen else None) as service:
-            export(folder, service.module, service.signatures, self.examples)
+            export(folder, service.module, service.signatures, self.examples, self.labels)
 
     def _frozen_service(self) -> TracedService:
         return TracedService(self.model, self.signatures, self._graph_reader(), frozen=True)

@@ -29,8 +29,8 @@ def with_section(method: Callable[..., Any], title: str, text: str) -> Callable[
 
     Args:
         method: The method; it stays as it is.
-        title: Of a section that its docstring has.
-        text: What the section says instead, indented; empty to leave it.
+        title: Title of a section in the docstring.
+        text: New text of the section, indented; empty to keep the section as it is.
 
     Example:
 

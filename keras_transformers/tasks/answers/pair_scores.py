@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import keras
@@ -18,13 +19,21 @@ from keras_transformers.tasks.parts import Setup
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.tensor_types import Tensor
 
 
-def pair_scorer(setup: Setup) -> keras.Model:
-    """Return a model from the inputs of pairs (B, T) to `logits` (B, 1): a classifier with one class."""
+def pair_scorer(setup: Setup, head: Callable[[Tensor, Tensor], Tensor] | None = None) -> keras.Model:
+    """Return a model from the inputs of pairs (B, T) to `logits` (B, 1).
+
+    Args:
+        setup: Setup of the task.
+        head: Function from hidden states (B, T, D) and the padding mask (B, T) to logits (B, 1); the classifier of the
+            family, with one class, when None.
+    """
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
-    logits = text_classification_head(setup.config, states, mask, 1, setup.dtype)  # (B, 1)
+    head = head or partial(text_classification_head, setup.config, num_classes=1, dtype=setup.dtype)
+    logits = head(states, mask)  # (B, 1)
     return keras.Model(backbone.input, {"logits": logits, **setup.optional_outputs(backbone)}, name="pair_scorer")
 
 
@@ -54,17 +63,19 @@ def flat_pairs(texts: Any, pairs: Any) -> tuple[Any, Any, Any]:
     return repeated, flat, np.array([[pair != "" for pair in row] for row in pairs])
 
 
-def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
+def learn_choices(setup: Setup, scorer: keras.Model, prompt: str = "") -> dict[str, Any]:
     """Return the parts of a task that learns which of several texts fits another one; all parts but `answers`.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         scorer: The model of pairs, see `pair_scorer`.
+        prompt: Prompt put before the first text of each row.
     """
+    source = group_source(setup, range(3, 1000), _choice_labels(setup), joined=True)
     return {
         "model": choice_scorer(scorer),
         "tokenizer": setup.tokenizer,
-        "source": group_source(setup, range(3, 1000), _choice_labels(setup), joined=True),
+        "source": partial(source, prompts=(prompt, "")),
         "objective": lambda: Grouped(setup.config.fill_id),
         "losses": lambda: {"logits": target_losses.CrossEntropy()},
         "metrics": lambda: {"logits": [target_metrics.Accuracy(), target_metrics.MeanCrossEntropy()]},
@@ -80,7 +91,7 @@ def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
         numbers, count = np.asarray(label_rows(labels)), len(columns) - 1
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise ValueError(
-                f"labels of {setup.kind.name} are the numbers of the right choices, one a row: received an array of "
+                f"labels of {setup.kind.name} are the numbers of the right choices, one per row: received an array of "
                 f"shape {numbers.shape} and type {numbers.dtype}."
             )
         if (wrong := (numbers < 0) | (numbers >= count)).any():

@@ -35,7 +35,7 @@ class PythonService:
         """Start to compute the outputs of a signature.
 
         Args:
-            name: Of the signature.
+            name: Name of the signature.
             columns: One for each input, of as many rows; but for those that all rows share.
             batch_size: The number of rows of most batches: theirs is not rounded up.
 

@@ -13,6 +13,7 @@ from keras_transformers.tasks.inputs.sources import rows_of
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.questions.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.words_of_text import place_words
 from keras_transformers.utils.tensor_types import Tensor
 
 if TYPE_CHECKING:
@@ -24,18 +25,22 @@ Tensors = dict[str, Tensor]
 class Reader(Protocol):
     """A function from texts, or pairs of texts as one row each, to inputs of a model."""
 
-    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
+    def __call__(
+        self, texts: Any, pairs: Any = None, *, with_words: bool = False, truncation: str = "longest_first"
+    ) -> Tensors:
         """Encode texts.
 
         Args:
             texts: (B,) strings; in Python a list of str.
             pairs: (B,) strings, the second of each pair.
-            with_offsets: Whether to return the places of tokens in their text.
+            with_words: Whether to return the places of tokens in their text, and their words; not for pairs.
+            truncation: The text of a pair that is cut: "longest_first", or "only_first".
 
         Returns:
-            int32 (B, T) `token_ids`, `segment_ids` and `padding_mask`, and bool (B,) `truncated`. With offsets, also
-            int32 `offsets` (B, T, 2), the code points [start, end) of each token, (0, 0) for special tokens and
-            padding; and `word_ids` and `sequence_ids` (B, T), the word and the text of each token, -1 for these.
+            int32 (B, T) `token_ids`, `segment_ids` and `padding_mask`, and bool (B,) `truncated`. With words, also
+            int32 `offsets` (B, T, 2), the code points [start, end) of each token without white space at its ends,
+            (0, 0) for special tokens and padding; `word_ids` (B, T), the word of each token by `words_of_text`, -1 for
+            these and for white space; and `sequence_ids` (B, T), 0 for tokens of the text, else -1.
         """
         ...
 
@@ -44,13 +49,13 @@ class Reader(Protocol):
 
         Args:
             questions, contexts: (B,) strings each; in Python lists of str.
-            windows: How contexts are divided.
+            windows: Settings for the division of contexts into windows.
             most: The most windows of one context that are returned.
 
         Returns:
             int32 (W, T) `token_ids`, `segment_ids`, `padding_mask`, `word_ids` and `sequence_ids` (1 for the context),
             and `offsets` (W, T, 2), for the windows of all texts, in their order; int32 (W,) `row`, the number of a
-            window's text, B for windows beyond those of the texts; int32 (M,) `column`, from 0 to M - 1 for the M
+            window's text, B for windows after the last text's; int32 (M,) `column`, from 0 to M - 1 for the M
             windows that a text has at most; and bool (B,) `truncated`, whether the question was cut, or windows
             were left out.
         """
@@ -69,9 +74,15 @@ class GraphReader:
     def __init__(self, graph: TextGraph, max_length: int, length: int | None = None):
         self.graph, self.max_length, self.length = graph, max_length, length
 
-    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
-        options = {"with_offsets": True} if with_offsets else {}
-        return self._tensors(self.graph.encode(texts, pairs, max_length=self.max_length, **options))
+    def __call__(
+        self, texts: Any, pairs: Any = None, *, with_words: bool = False, truncation: str = "longest_first"
+    ) -> Tensors:
+        if not with_words:
+            return self._tensors(self.graph.encode(texts, pairs, max_length=self.max_length, truncation=truncation))
+        from keras_transformers.text.graph.outputs.place_words import PlaceWords
+
+        encoded = self.graph.encode(texts, max_length=self.max_length, with_offsets=True)
+        return self._tensors(encoded | PlaceWords()(texts, encoded["offsets"], encoded["word_ids"]))
 
     def windows(self, questions: Any, contexts: Any, windows: Windows, most: int) -> Tensors:
         options = {"max_length": windows.max_length, "stride": windows.stride, "most_question": windows.question_length}
@@ -88,7 +99,7 @@ class PythonReader:
     """The reader of a task in Python, by the `tokenizers` library.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         bucketed: Whether lengths and numbers of windows are rounded up, for programs that are compiled once for each.
     """
 
@@ -96,11 +107,19 @@ class PythonReader:
         self.setup, self.bucketed = setup, bucketed
 
     def __call__(
-        self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, with_offsets: bool = False
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None = None,
+        *,
+        with_words: bool = False,
+        truncation: str = "longest_first",
     ) -> Tensors:
-        encoded = self.setup.tokenizer.encode(texts, pairs, max_length=self.setup.max_length)
+        encoded = self.setup.tokenizer.encode(texts, pairs, self.setup.max_length, truncation)
         truncated = np.array([row.truncated for row in encoded])
-        return self._tensors(encoded, with_offsets) | {"truncated": truncated}
+        tensors = self._tensors(encoded, with_words) | {"truncated": truncated}
+        if with_words:
+            tensors |= place_words(texts, tensors["offsets"], tensors["word_ids"])
+        return tensors
 
     def windows(self, questions: Sequence[str], contexts: Sequence[str], windows: Windows, most: int) -> Tensors:
         encoded, cut = encode_windows(self.setup.tokenizer, questions, contexts, windows)
@@ -125,14 +144,14 @@ class PythonReader:
         longest = int(rows.lengths.max())
         width = bucket(longest, max(self.setup.max_length, longest)) if self.bucketed else longest
         arrays = rows.padded(width, self.setup.config.fill_id)
-        return arrays | (places_of(encoded, width) if with_offsets else {})
+        return arrays | places_of(encoded, width) if with_offsets else arrays
 
 
 def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:
     """Return the offsets, word numbers and text numbers of the tokens of B encoded texts.
 
     Args:
-        encoded: Of at most `width` tokens each.
+        encoded: Encoded rows of at most `width` tokens.
         width: T.
 
     Returns:

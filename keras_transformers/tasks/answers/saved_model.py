@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +15,7 @@ import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from keras_transformers.checkpoints.files.atomic_folder import atomic_folder
+from keras_transformers.utils.safe_files import NO_ROOM
 
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 FIELD = descriptor_pb2.FieldDescriptorProto
@@ -27,7 +31,11 @@ MESSAGES = {
 
 
 def export(
-    folder: str | os.PathLike, module: tf.Module, signatures: dict[str, Any], examples: Mapping[str, Any] = NO_EXAMPLES
+    folder: str | os.PathLike,
+    module: tf.Module,
+    signatures: dict[str, Any],
+    examples: Mapping[str, Any] = NO_EXAMPLES,
+    labels: Sequence[str] = (),
 ) -> None:
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
@@ -37,14 +45,53 @@ def export(
         signatures: `tf.function`s of inputs that begin with the batch, by name.
         examples: Values of the inputs, by name, of the warm-up requests that TF Serving sends itself before it answers
             others; `["warm up"]` for those that are not given.
+        labels: Labels in the order of the probabilities: the result of a signature `labels` without arguments, and the
+            content of assets.extra/labels.json. None for an export without labels.
 
     Raises:
         ValueError: The folder holds something else.
     """
-    concrete = {name: _of_these_ranks(function).get_concrete_function() for name, function in signatures.items()}
+    functions = dict(signatures)
+    if labels:
+        functions["labels"] = _label_signature(labels)
+    concrete = {name: _of_these_ranks(function).get_concrete_function() for name, function in functions.items()}
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
-        tf.saved_model.save(module, str(temporary), signatures=concrete)
-        _write_warmup(Path(temporary), concrete, examples)
+        with _without_log(), _full_disk_as_os_error():  # it names the temporary folder
+            tf.saved_model.save(module, str(temporary), signatures=concrete)
+        _write_warmup(Path(temporary), {name: concrete[name] for name in signatures}, examples)
+        if labels:
+            text = json.dumps({"labels": [*labels]}, ensure_ascii=False, indent=2)
+            (Path(temporary) / "assets.extra" / "labels.json").write_text(text + "\n", encoding="utf-8")
+    tf.get_logger().info(f"SavedModel written to: {folder}")
+
+
+def _label_signature(labels: Sequence[str]) -> Any:
+    return tf.function(lambda: {"labels": tf.constant([*labels])}, input_signature=[], autograph=False)
+
+
+@contextlib.contextmanager
+def _full_disk_as_os_error() -> Iterator[None]:
+    """Raise TensorFlow's errors of a full disk as Python does."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        if full := next((code for code in NO_ROOM if os.strerror(code) in error.message), None):
+            raise OSError(full, os.strerror(full)) from error
+        raise
+
+
+@contextlib.contextmanager
+def _without_log() -> Iterator[None]:
+    """Drop TensorFlow's log lines below warnings."""
+
+    def is_warning(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING
+
+    tf.get_logger().addFilter(is_warning)
+    try:
+        yield
+    finally:
+        tf.get_logger().removeFilter(is_warning)
 
 
 def _of_these_ranks(function: Any) -> Any:
@@ -62,7 +109,7 @@ def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[st
     """Write one request for each signature.
 
     Args:
-        folder: Of a SavedModel.
+        folder: Folder of a SavedModel.
         signatures: Concrete functions, by name.
         examples: Values of their inputs, by name.
     """
@@ -79,7 +126,7 @@ def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[st
 
 
 def _messages() -> dict[str, Any]:
-    """Return the message classes, declared here: the package of TF Serving brings those of its whole server."""
+    """Return the message classes, declared here: the package of TF Serving contains the classes of its whole server."""
     file = descriptor_pb2.FileDescriptorProto(name="warmup.proto", package="keras_transformers", syntax="proto3")
     for name, fields in MESSAGES.items():
         message = file.message_type.add(name=name)

@@ -23,7 +23,7 @@ def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
     """Raise a `ValueError` on other backends than TensorFlow.
 
     Args:
-        kept_by: What to do there instead, to export later.
+        kept_by: Remedy to give in the error message, for an export later.
     """
     if not on_tensorflow():
         raise ValueError(
@@ -37,7 +37,7 @@ def merged_service(answers: Answers, make: Callable[[], Any] | None = None) -> I
     """Yield the service of a task; if the model has adapters (LoRA), a new one, traced while they are merged.
 
     Args:
-        answers: Of the task.
+        answers: Answers of the task.
         make: Makes the service instead, with the weights at this moment.
     """
     with merged(answers.model) as has_adapters:
@@ -50,7 +50,7 @@ def current_service(answers: Answers, settings: Any = ()) -> Any:
     """Return the service of a task: built at the first call, and again after weights or settings have changed.
 
     Args:
-        answers: Of the task.
+        answers: Answers of the task.
         settings: Values that are traced into the service besides the model.
     """
     # Adapters (LoRA) are new weights, which functions traced before do not use.
@@ -64,7 +64,7 @@ def generation_backend(setup: Setup) -> tuple[ModuleType, Callable[..., Any], Te
     """Return what generates texts on a backend: the module of readers, the class of services, and the tokenizer.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
     """
     if on_tensorflow():
         from keras_transformers.generation import graph_text

@@ -58,10 +58,10 @@ def text_signatures(
 
     Args:
         takes_pairs: Whether there is a signature `pair`.
-        model: Takes a dict of the inputs that the tokenizer and `more_inputs` give.
-        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
-        write: From these, with `truncated`, to those of the signature: see `Signature`.
-        more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
+        model: Model that takes a dict of the inputs that the tokenizer and `more_inputs` give.
+        answer: Function from the model's outputs and inputs to a dict of named tensors, batch first.
+        write: Function from these tensors and `truncated` to the tensors of the signature: see `Signature`.
+        more_inputs: Function from token ids (B, T) to inputs of the model that the tokenizer does not give.
     """
 
     def read(reader: Reader, texts: Any, pairs: Any = None) -> Tensors:
@@ -72,8 +72,10 @@ def text_signatures(
         inputs = {name: encoded[name] for name in model.input}
         return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
 
-    single = {"serving_default": Signature(("text",), read, compute, write)}
-    return single | ({"pair": Signature(("text", "text_pair"), read, compute, write)} if takes_pairs else {})
+    signatures = {"serving_default": Signature(("text",), read, compute, write)}
+    if takes_pairs:
+        signatures["pair"] = Signature(("text", "text_pair"), read, compute, write)
+    return signatures
 
 
 def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ class Writing:
     """Generation of texts from texts.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         model: The model, with the head of a language model.
         target: The tokenizer of the generated texts.
         new_tokens: The default of `max_new_tokens`.
@@ -74,7 +74,7 @@ class Writing:
 
     def saved(self) -> dict[str, Any]:
         """Return the settings that `Task.save` writes."""
-        settings = self.generation | ({"kept": self.kept} if self.kept else {})
+        settings = self.generation | {"kept": self.kept} if self.kept else self.generation
         return {"generation": settings} if settings else {}
 
     def predict(
@@ -139,7 +139,7 @@ class Writing:
             texts: Any number of strings; too long ones are cut, with a warning. With an encoder, a blank text gives an
                 empty one. A decoder continues an empty prompt from its first token, or else its end token, as in
                 `transformers`; if it has neither, it returns an empty text.
-            **options: Each one value, or one a text:
+            **options: Each one value, or one per text:
                 `max_new_tokens` (the checkpoint's; else of a continuation 64, or half of `max_length` if that is less)
                 and `min_new_tokens`;
                 `temperature` (the checkpoint's; else 0, the likeliest token; 1 samples from the model's own
@@ -213,7 +213,7 @@ class Writing:
         parameters: Mapping[str, Any] | None = None,
         num_beams: int = 1,
     ) -> Request:
-        """Return a request for `rows` texts: the given options, then those of `generation`, then neutral values."""
+        """Return a request for `rows` texts: the given options, then `generation`, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
         if settings["max_new_tokens"] >= longest_text(self.setup.config, self.setup.max_length):  # no room for a prompt
@@ -279,8 +279,8 @@ class Writing:
             `serving_default` and `generate`: `help(task.export)` lists what they take and return.
 
         Args:
-            folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
-                one.
+            folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted
+                export leaves the old one.
             stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
 

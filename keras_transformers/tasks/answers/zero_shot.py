@@ -27,6 +27,7 @@ from keras_transformers.utils.untrusted import shown
 
 TEMPLATE, PLACE = "This example is {}.", "{}"
 NAME = "zero_shot"  # of the signature, and of the task's method
+EXAMPLES = {"labels": [""]}  # of a warm-up request: the shortest label, which fits whenever any does
 
 
 class Entailment(NamedTuple):
@@ -71,8 +72,8 @@ def zero_shot_signatures(model: keras.Model, classes: Labels, template: str) -> 
 
     Args:
         model: The classifier, from a dict of inputs to `logits` (B, C).
-        classes: Its labels.
-        template: Of the hypotheses.
+        classes: Labels of the classifier.
+        template: Template of the hypotheses.
     """
     entailment = find_entailment(classes)
     if entailment is None:
@@ -91,15 +92,31 @@ def zero_shot_signatures(model: keras.Model, classes: Labels, template: str) -> 
     return {NAME: Signature(("text", "labels"), read, partial(_compute, model, entailment), _with_best, shared=1)}
 
 
+def reason_left_out(setup: Setup, classes: Labels, template: str) -> str:
+    """Return why an export of a model of entailment has no signature `zero_shot`; empty if it has one, or needs none.
+
+    Args:
+        setup: Setup of the task.
+        classes, template: As for `zero_shot_signatures`.
+    """
+    if find_entailment(classes) is None:
+        return ""
+    try:
+        _check_lengths(setup, [template.replace(PLACE, "")])
+    except ValueError as error:
+        return f"the export has no signature {NAME!r}: {error}"
+    return ""
+
+
 def zero_shot_method(
     setup: Setup, model: keras.Model, classes: Labels, default_template: str
 ) -> Callable[..., list[dict[str, Any]]]:
     """Return the method `zero_shot` of a classification task.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         model, classes: As for `zero_shot_signatures`.
-        default_template: Of the hypotheses, where the call names none.
+        default_template: Template of the hypotheses, where the call names none.
     """
     answers = _answers(setup, model, classes)
 
@@ -110,12 +127,12 @@ def zero_shot_method(
         """Classify texts by labels that the model was not trained on, if it was trained on entailment.
 
         Args:
-            texts: Any number of strings. Of a pair that is too long, the longer one is cut, and so no label.
-            labels: What a text may be about, such as `["sports", "politics"]`.
+            texts: Any number of strings. A text that is too long is cut; its labels are read whole.
+            labels: Candidate labels, such as `["sports", "politics"]`.
             template: The sentence that a label is put in, at `{}`; the task's option when None. It should be in
                 the language of the texts.
             multi_label: Whether several labels may apply, or none: each one is then judged by itself.
-            batch_size: Pairs of a text and a label at a time; at least those of one text with all labels.
+            batch_size: Pairs of a text and a label at a time; at least one text with all labels.
             verbose: As for `predict`.
 
         Returns:
@@ -123,8 +140,8 @@ def zero_shot_method(
             `labels`, those with a probability of at least 0.5, and `probabilities`; and `truncated`.
 
         Raises:
-            ValueError: The labels of the model have no entailment among them, `labels` are none or two are the same,
-                or the template has no place for them.
+            ValueError: The labels of the model have no entailment among them; `labels` are none, two are the same, or
+                one is so long that no text fits beside it; or the template has no place for them.
         """
         if answers is None:
             raise _lacks_entailment(classes)
@@ -132,7 +149,9 @@ def zero_shot_method(
         sentence = check_template(default_template if template is None else template)
         (most,) = check_counts(batch_size=batch_size)
         texts = check_texts("texts", texts)
-        pairs: Any = [[sentence.replace(PLACE, name) for name in names]] * len(texts)
+        hypotheses = [sentence.replace(PLACE, name) for name in names]
+        _check_lengths(setup, hypotheses)
+        pairs: Any = [hypotheses] * len(texts)
         found = answers.predict(texts, pairs, batch_size=max(most // len(names), 1), verbose=verbose)
         return [_described(names, row, multi_label) for row in found]
 
@@ -163,10 +182,22 @@ def _checked(labels: Any) -> list[str]:
     return names
 
 
+def _check_lengths(setup: Setup, hypotheses: list[str]) -> None:
+    """Raise a `ValueError` if a hypothesis leaves no room for a text."""
+    (empty,) = setup.tokenizer.encode([""], [""])
+    room = setup.max_length - len(empty.ids)
+    for hypothesis, encoded in zip(hypotheses, setup.tokenizer.encode(hypotheses, special_tokens=False), strict=True):
+        if len(encoded.ids) >= room:
+            raise ValueError(
+                f"the label in its template has {len(encoded.ids)} tokens, and max_length={setup.max_length} leaves "
+                f"{room} for it and the text: received {shown(hypothesis)}. Shorten the label or the template."
+            )
+
+
 def _read_pairs(reader: Reader, texts: Any, hypotheses: Any) -> Tensors:
     """Read each text (B,) with each of its hypotheses (B, L)."""
     texts, flat, is_label = flat_pairs(texts, hypotheses)  # (B * L,), (B * L,), (B, L)
-    return {**reader(texts, flat), "is_label": is_label}
+    return {**reader(texts, flat, truncation="only_first"), "is_label": is_label}
 
 
 def _compute(model: keras.Model, entailment: Entailment, encoded: Tensors) -> Tensors:

@@ -25,8 +25,8 @@ def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, ver
     """Return the metrics of a model over a data set, and the scores of its outputs.
 
     Args:
-        model: Compiled.
-        dataset: From `data.pipeline`, with labels.
+        model: Compiled model.
+        dataset: Data set from `data.pipeline`, with labels.
         scorer: Computes further scores. None for metrics alone.
         verbose: As for `Progress`.
 

@@ -28,7 +28,7 @@ INSTEAD = {"x": "texts", "y": "labels"} | dict.fromkeys(
 )
 OF_FIT = ("learning_rate", "weight_decay", "clip_norm", "accumulation_steps", "ema_momentum")
 OTHER_OPTIMIZER = (
-    "fit makes its own AdamW. For another one, call task.compile(optimizer), then task.model.fit(task.dataset(...))."
+    "fit uses AdamW. For another optimizer, call task.compile(optimizer), then task.model.fit(task.dataset(...))."
 )
 RATES = ("learning_rate", "lr")
 SET_THE_RATE = (keras.callbacks.ReduceLROnPlateau, keras.callbacks.LearningRateScheduler)
@@ -128,8 +128,10 @@ def read_callbacks(given: Any) -> list[keras.callbacks.Callback]:
     """
     if isinstance(given, keras.callbacks.CallbackList):
         return list(given.callbacks)
+    if given is None:
+        return []
     is_several = isinstance(given, Iterable) and not isinstance(given, (str, type))
-    callbacks = keras.tree.flatten(list(given)) if is_several else [given] * (given is not None)
+    callbacks = keras.tree.flatten(list(given)) if is_several else [given]
     for callback in callbacks:
         if isinstance(callback, type):
             raise ValueError(f"callbacks has the class {callback.__name__}: expected an object, {callback.__name__}().")

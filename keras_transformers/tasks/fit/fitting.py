@@ -26,7 +26,7 @@ class Recipe(NamedTuple):
         dataset_options: Further settings, for training and validation data.
         optimizer: Arguments of `AdamW`, without the learning rate.
         compile_options: Options of `Task.compile`.
-        rate: From the number of updates to a learning rate, or a schedule.
+        rate: Function from the number of updates to a learning rate or a schedule.
         resume: Folder in which the run is saved, or None.
     """
 

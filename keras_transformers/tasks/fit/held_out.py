@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_given, check_learnable, is_ready
-from keras_transformers.tasks.parts import Kind
+from keras_transformers.tasks.parts import Kind, keyword_names
 from keras_transformers.text.text_checks import listed
 from keras_transformers.utils.number_checks import is_number
 
@@ -76,6 +76,8 @@ def evaluation_set(task: Trainable, rows: Sequence[Any], settings: dict[str, Any
     check_learnable(task.kind, task.parts, texts, labels, pairs)
     every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
     every["steps_per_epoch"] = None
+    if "whole" in keyword_names(task.parts.source):
+        every["whole"] = True  # words that are cut off would be missing from the measure
     every |= {"sample_weight": None, "pairs": pairs, "by_length": task.parts.rows_alone and not in_order}
     return task.dataset(texts, labels, **(settings | every))
 
@@ -136,7 +138,7 @@ def hold_out(columns: dict[str, Any], validation_data: Any, share: Any) -> tuple
     """Split the last rows off, before they are shuffled, as Keras does.
 
     Args:
-        columns: Texts, labels, pairs and weights, one row a text; or None in their place.
+        columns: Texts, labels, pairs and weights, one row per text; or None in their place.
         validation_data: None; or anything, if `share` is 0.
         share: `validation_split`, in [0, 1).
 
@@ -156,7 +158,7 @@ def hold_out(columns: dict[str, Any], validation_data: Any, share: Any) -> tuple
     counts = {name: len(rows) for name, rows in given.items()}
     count = counts["texts"]
     if len({*counts.values()}) > 1:
-        raise ValueError(f"received {counts}: expected as many of each, for validation_split={share}.")
+        raise ValueError(f"received {counts}: expected the same number of each, for validation_split={share}.")
     if not 0 < (begin := math.floor(count * (1 - share))) < count:
         raise ValueError(
             f"validation_split={share} of {count} texts leaves {begin} to learn from: expected at least one there, and "

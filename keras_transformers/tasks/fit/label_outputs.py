@@ -59,7 +59,7 @@ def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: 
             f"sample_weight is for texts in memory that are read as one row each: received some for {what}. Leave it "
             "out; to let a text count twice, give it twice."
         )
-    expected = "sample_weight must be a list of numbers from 0 on, one a text"
+    expected = "sample_weight must be a list of numbers from 0 on, one per text"
     numbers = label_numbers(label_rows(weights, expected), expected)
     if numbers.ndim != 1:
         raise ValueError(f"{expected}: received an array of shape {numbers.shape}.")
@@ -97,7 +97,7 @@ class WithClassWeights:
     """An objective that weights each target by its class. (Keras' `class_weight` allows one output and no weights.)
 
     Args:
-        objective: The objective of the task, with whole numbers as labels of `head`: one a row, or `TokenTargets`.
+        objective: The objective of the task, with whole numbers as labels of `head`: one per row, or `TokenTargets`.
         head: The output that those labels are for.
         weights: (C,) float, the weight of each class.
     """

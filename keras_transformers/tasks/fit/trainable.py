@@ -14,7 +14,7 @@ class Trainable(Protocol):
 
     Attributes:
         model: The model; `compile` compiles it again.
-        kind: Which texts and labels the task takes.
+        kind: Kind of task, which says what texts and labels the task takes.
         parts: Source of rows, objective, losses and metrics.
     """
 

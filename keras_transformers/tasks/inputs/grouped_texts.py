@@ -22,9 +22,9 @@ def group_source(
     """Return the source of a task that has several texts a row.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         sizes: Numbers of texts that a row may have.
-        read_labels: From labels as given by the user, or None, and the columns of texts to an array or None.
+        read_labels: Function from labels as given by the user, or None, and the columns of texts to an array or None.
         joined: Whether the first text is encoded together with each of the others; else each is encoded by itself.
 
     Returns:
@@ -39,7 +39,7 @@ def group_source(
         if len(columns) not in sizes and not (labels is None and len(columns) == 1 and not joined):
             expected = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} or more"
             raise ValueError(
-                f"{setup.kind.name} received {len(columns)} texts a row, those of pairs counted: expected {expected}."
+                f"{setup.kind.name} received {len(columns)} texts a row, texts of pairs included: expected {expected}."
             )
         if len(prompts) > max(len(columns), 1):
             raise ValueError(

@@ -86,8 +86,8 @@ class Labels(NamedTuple):
         return class_weights
 
 
-def label_rows(labels: Any, expected: str = "expected a list of labels, one a row") -> list:
-    """Return labels, one a row, as a list; raise a `ValueError` if they are no list."""
+def label_rows(labels: Any, expected: str = "expected a list of labels, one per row") -> list:
+    """Return labels, one per row, as a list; raise a `ValueError` if they are no list."""
     rows = listed(labels)
     if rows is None:
         raise ValueError(f"{expected}: received {str(labels)[:60]!r}.")
@@ -144,8 +144,7 @@ def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labe
         raise ValueError(f"problem must be one of {PROBLEMS}: received {problem!r}.")
     if problem == "single_label" and len(names) == 1:
         raise ValueError(
-            "one class leaves nothing to tell apart: give two labels or more, or for one number a text "
-            "problem='regression'."
+            "a classifier needs at least two labels: received one. For one number per text, give problem='regression'."
         )
     return Labels(names, problem)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -16,14 +18,19 @@ from keras_transformers.data.sources.rows import Rows, tell_cut
 from keras_transformers.data.sources.text_stream import Stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup, keyword_names
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.folder.kept_files import CONFIG, INPUTS, WITH_TYPES
+from keras_transformers.text.text_checks import check_texts
 
 
-def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None) -> Callable[..., Rows | Stream]:
-    """Return the source of a task that learns from texts, or pairs of texts, one a row.
+def text_source(
+    setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None, prompt: str = ""
+) -> Callable[..., Rows | Stream]:
+    """Return the source of a task that learns from texts, or pairs of texts, one per row.
 
     Args:
-        setup: Of the task.
-        read_labels: From labels as given by the user to numbers; None if the task takes no labels.
+        setup: Setup of the task.
+        read_labels: Function from labels as given by the user to numbers; None if the task takes no labels.
+        prompt: Prompt put before each text.
 
     Returns:
         A `Parts.source`.
@@ -37,12 +44,14 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
             raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
         if pairs is None and setup.kind.needs_pairs:
             raise lacks_pairs(setup.kind)
+        texts = [prompt + text for text in check_texts("texts", texts)] if prompt else texts
         encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         numbers = None if read_labels is None or labels is None else read_labels(labels)
         return rows_of(encoded, setup.config, numbers)
 
     def encode(graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
+        texts = prompt + texts if prompt else texts
         encoded = graph.encode(texts, pairs, max_length=setup.max_length)
         if not setup.config.num_segments:
             del encoded["segment_ids"]
@@ -53,9 +62,7 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
 def lacks_pairs(kind: Kind) -> ValueError:
     """Return the error for texts without pairs, of a task that needs pairs."""
-    return ValueError(
-        f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs (--text-pair)."
-    )
+    return ValueError(f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs=.")
 
 
 def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
@@ -70,6 +77,19 @@ def rows_of(encoded: Sequence[Encoded], config: TransformerConfig, labels: Any =
     """Return rows of encoded texts, with segments if the model has them."""
     segments = [row.segment_ids for row in encoded] if config.num_segments else None
     return Rows.of([row.ids for row in encoded], segments, labels)
+
+
+def tell_untyped(setup: Setup) -> None:
+    """Warn of pairs whose texts have one segment for no other reason than the tokenizer's class."""
+    num_segments = setup.config.num_segments
+    if setup.kind.joins_texts and num_segments > 1 and (name := setup.tokenizer.untyped_by):
+        warnings.warn(
+            f"both texts of a pair get segment 0, as in transformers 5: {CONFIG} has no {INPUTS}, and its class, "
+            f"{name}, gives no token_type_ids. The model has {num_segments} segments, and version 4 of transformers "
+            f"gave the second text segment 1. If the model was trained that way, write {json.dumps(INPUTS)}: "
+            f"{json.dumps(WITH_TYPES)} into {CONFIG}; else {json.dumps(INPUTS)}: {json.dumps(WITH_TYPES[::2])}.",
+            stacklevel=2,
+        )
 
 
 def is_ready(data: Any) -> bool:
@@ -101,7 +121,7 @@ def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") 
     brings_labels = hasattr(texts, "element_spec") or isinstance(texts, TokenFile)
     if (kind.needs_labels or label_needed) and labels is None and not brings_labels:
         each = label_needed and f" (each {label_needed})"
-        raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
+        raise ValueError(f"{kind.name} needs labels, one per text{each}, to fit or evaluate: received None.")
 
 
 def has_nothing_to_learn(kind: Kind, parts: Parts, texts: Any, labels: Any) -> bool:
@@ -119,7 +139,7 @@ def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: An
 
 
 def divided(name: str, source: Callable, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the settings of a data set: those of the task's source, and those of `pipeline.batches`.
+    """Split the settings of a data set into settings of the task's source and settings of `pipeline.batches`.
 
     Args:
         name: Name of the task.

@@ -19,13 +19,13 @@ SENTINEL = "<extra_id_{}>"
 
 
 def parts_for(name: str, parts: Parts, texts: Any, labels: Any, pairs: Sequence[str] | None) -> Parts:
-    """Return the parts of a task for its texts: others than its own for a `TokenFile`.
+    """Return the parts of a task for its texts; a `TokenFile` needs other parts.
 
     Args:
-        name: Of the task.
-        parts: Of the task.
+        name: Name of the task.
+        parts: Parts of the task.
         texts: Texts, or the file.
-        labels, pairs: What came with it; nothing may come with a file.
+        labels, pairs: Other arguments of the caller; none may be given with a file.
 
     Raises:
         ValueError: There are no texts, the task does not learn from bare tokens, another tokenizer has made them, or
@@ -58,7 +58,7 @@ def span_corruption(config: TransformerConfig, source: Tokenizer, target: Tokeni
     """Return T5's objective for a model: the sentinels are its tokens `<extra_id_0>`, `<extra_id_1>` and so on.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         source, target: Tokenizers of its two sides.
 
     Raises:
@@ -71,8 +71,8 @@ def span_corruption(config: TransformerConfig, source: Tokenizer, target: Tokeni
         sentinels.append(found)
     if not sentinels:
         raise ValueError(
-            f"The tokenizer has no {SENTINEL.format(0)}, which stands for a missing span: expected as many such tokens "
-            "as a block has spans. Train it with special_tokens=[..., '<extra_id_0>', '<extra_id_1>', ...]."
+            f"The tokenizer has no {SENTINEL.format(0)}, which marks a missing span: expected one such token for each "
+            "span of a block. Train it with special_tokens=[..., '<extra_id_0>', '<extra_id_1>', ...]."
         )
     return SpanCorruption(
         config.vocabulary_size, sentinels, config.eos_ids[0], decoder_start_id(config), config.fill_id

@@ -22,7 +22,7 @@ class AnswerScorer:
     """The `Scorer` of question answering: scores of the answers that `predict` would return.
 
     Args:
-        encoded: All windows, in the order of the questions.
+        encoded: Encoded windows in the order of the questions.
         contexts: The context of each question.
         right: The texts of the right answers to each question.
         max_windows: The most windows of a context that are read to answer.

@@ -31,7 +31,7 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
     Args:
         logits: (W, T, 2), of first and last tokens.
         windows: `sequence_ids`, `word_ids` (W, T) and `offsets` (W, T, 2), as a `Reader` gives them.
-        options: Of the task.
+        options: Options of the task.
 
     Returns:
         `numbers`, float32 (W, 1 + N, 2): the sum of a span's logits, `NEVER` if there are fewer spans, and its score,
@@ -85,17 +85,17 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
 
 
 def best_of_texts(found: Tensors, row: Tensor, column: Tensor, count: Any, options: SpanOptions) -> Tensors:
-    """Find the best spans of each text, from those of its windows.
+    """Find the best spans of each text among the spans of its windows.
 
     Windows overlap, so that several may have found the same span: the best one counts. Windows without the answer give
     a high score to no answer, so the score of no answer is the lowest one of all windows.
 
     Args:
-        found: From `best_spans`.
+        found: Result of `best_spans`.
         row: int32 (W,), the number of each window's text; ascending. Windows with number B are not read.
         column: int32 (M,), from 0 to M - 1, for the most windows M of a text, or more.
         count: The number of texts, B.
-        options: Of the task.
+        options: Options of the task.
 
     Returns:
         `start`, `end` int32, `total` and `score` float32, (B, N) each, 0 where there are fewer spans; and `null_total`,
@@ -130,11 +130,11 @@ def _distinct(spans: Tensors, count: int) -> Tensors:
 
 
 def choose_answers(best: Tensors, options: SpanOptions) -> Tensors:
-    """Return the places of each text's answer, and after it those of its candidates, the best first.
+    """Return the places of each text's answer, followed by its candidates, the best first.
 
     Args:
-        best: From `best_of_texts`.
-        options: Of the task.
+        best: Result of `best_of_texts`.
+        options: Options of the task.
 
     Returns:
         `score` float32, `start` and `end` int32, (B, 1 + N) each. No answer, and padding of candidates, is 0.
@@ -157,7 +157,7 @@ def write_answers(chosen: Tensors, contexts: Any) -> Tensors:
     """Return the outputs of the export, but for `truncated`.
 
     Args:
-        chosen: From `choose_answers`.
+        chosen: Result of `choose_answers`.
         contexts: (B,) strings.
 
     Returns:

@@ -34,7 +34,7 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
     """Return the sizes of windows: at least half of a window is context, and a quarter of that half is new.
 
     Args:
-        tokenizer: Of the task.
+        tokenizer: Tokenizer of the task.
         max_length: Longest window in tokens.
         stride: Tokens by which windows should overlap; fewer if windows are short.
 
@@ -52,8 +52,9 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
     (empty,) = tokenizer.encode([""], [""])
     if len(empty.ids) < 2:
         raise ValueError(
-            "question_answering needs a tokenizer that puts special tokens before a question, which stands for no "
-            f"answer, and between question and context, as BERT's and RoBERTa's do: received one with {empty.ids}."
+            "question_answering needs a tokenizer that puts a special token before a question, which represents no "
+            "answer, and special tokens between question and context, as BERT's and RoBERTa's do: received one with "
+            f"{empty.ids}."
         )
     room = max_length - len(empty.ids)
     if room < LEAST_ROOM:
@@ -71,10 +72,11 @@ def encode_windows(
     """Encode pairs of question and context, as windows.
 
     A question of more than half a window is cut to half of it, or to the room beside a short context if that is more.
-    Otherwise windows would advance by a token or two, or not at all.
+    Otherwise windows would advance by a token or two, or not at all. A tokenizer that cuts on the left keeps the end of
+    the question, and its windows go from the end of a context to the beginning.
 
     Args:
-        tokenizer: Of the task.
+        tokenizer: Tokenizer of the task.
         questions, contexts: B texts each.
         windows: The sizes of windows.
 
@@ -95,9 +97,8 @@ def encode_windows(
         (context,) = tokenizer.encode([contexts[row]], special_tokens=False)
         count = max(windows.question_length, windows.room - len(context.ids))
         if count < len(encoded.ids):
-            # More text than is kept, so that the kept tokens are those of the whole text, but not all of a long one.
-            end = encoded.offsets[min(2 * count, len(encoded.ids) - 1)][1]
-            kept[row] = _cut_windows(tokenizer, questions[row][:end], contexts[row], count, windows)
+            part = _part(questions[row], encoded, 2 * count)
+            kept[row] = _cut_windows(tokenizer, part, contexts[row], count, windows)
     rows = [row for row in range(len(questions)) if row not in kept]
     texts, pairs = ([column[row] for row in rows] for column in (questions, contexts))
     found = tokenizer.encode(texts, pairs, windows.max_length, "only_second", stride=windows.stride)
@@ -110,8 +111,8 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
     """Return the first `most` windows of each text; a text that has more is marked as `truncated`.
 
     Args:
-        encoded: From `Reader.windows`: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
-        most: At least 1.
+        encoded: Result of `Reader.windows`: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
+        most: Maximum number, at least 1.
 
     Returns:
         The same columns, with W at most B * most.
@@ -145,6 +146,21 @@ def columns_of(row: Tensor, count: Any) -> Tensor:
     """
     sizes = ops.segment_sum(ops.ones_like(row), row, count)  # (B,)
     return ops.arange(ops.max(sizes, initial=1), dtype="int32")
+
+
+def _part(text: str, encoded: Encoded, count: int) -> str:
+    """Return the part of a text, cut on the side of its encoding, with at least `count` of its tokens.
+
+    It is more than is kept, so that the kept tokens are the same as for the whole text, but not all of a long one.
+    Offsets of tokens are then in this part: the offsets of a question are not used.
+    """
+    if encoded.side == "right":
+        return text[: encoded.offsets[min(count, len(encoded.ids) - 1)][1]]
+    words = encoded.word_ids
+    first = max(len(words) - 1 - count, 0)
+    while first and words[first - 1] == words[first]:  # a word that loses its beginning may be other tokens
+        first -= 1
+    return text[encoded.offsets[first][0] :]
 
 
 def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:

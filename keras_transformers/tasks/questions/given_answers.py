@@ -75,7 +75,7 @@ def misplaced(context: str, answer: Answer) -> str:
     Example:
 
     >>> misplaced("Ann is in Oslo.", (9, "Oslo"))
-    "the answer 'Oslo' is not at character 9 of its context, where ' Osl' stands, but at 10"
+    "the answer 'Oslo' is not at character 9 of its context (' Osl' is there), but at 10"
     """
     start, text = answer
     if context.startswith(text, start):
@@ -87,7 +87,7 @@ def misplaced(context: str, answer: Answer) -> str:
         place = context.find(text, place + 1)
     known = f"but at {', '.join(map(str, found))}" if found else "nor anywhere else in it"
     there = context[start : start + len(text)]
-    return f"the answer {text!r} is not at character {start} of its context, where {there!r} stands, {known}"
+    return f"the answer {text!r} is not at character {start} of its context ({there!r} is there), {known}"
 
 
 def context_tokens(window: Encoded) -> np.ndarray:
@@ -104,7 +104,7 @@ def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndar
 
     Args:
         windows: All windows of one pair of question and context.
-        answer: In the context; None for no answer.
+        answer: Answer in the context; None for no answer.
 
     Returns:
         (windows, 2) int32; -1, no target, if no token of any window holds a part of the answer.

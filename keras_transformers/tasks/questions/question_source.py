@@ -20,7 +20,7 @@ def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
     """Return the source of extractive question answering, a `Parts.source` with a row for each window.
 
     Args:
-        setup: Of the task.
+        setup: Setup of the task.
         windows: The sizes of windows.
     """
 
@@ -51,9 +51,7 @@ def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
     """Return questions and contexts as lists; raise a `ValueError` if there are none, or not as many of each."""
     questions = check_texts("texts", questions)
     if contexts is None:
-        raise ValueError(
-            "question_answering received questions alone: pass the context of each one as pairs (--text-pair)."
-        )
+        raise ValueError("question_answering received questions alone: pass the context of each one as pairs=.")
     contexts = check_texts("pairs", contexts)
     if len(questions) != len(contexts):
         raise ValueError(
@@ -101,7 +99,7 @@ def _tell_lost(targets: list[np.ndarray], answers: list[list[Answer]]) -> None:
     if lost := [row for row, target in enumerate(targets) if (target == NO_TARGET).any()]:
         text = answers[lost[0]][0][1]
         warnings.warn(
-            f"{len(lost)} of {len(targets)} answers give no token, such as {text!r} in row {lost[0]}: they are neither "
-            "learnt nor measured by token.",
+            f"{len(lost)} of {len(targets)} answers give no token, such as {text!r} in row {lost[0]}: they are used "
+            "neither for training nor for token metrics.",
             stacklevel=4,
         )

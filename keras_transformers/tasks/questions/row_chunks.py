@@ -25,9 +25,9 @@ def in_chunks(
     """Return the outputs of a function for all rows, computed for `size` rows at a time.
 
     Args:
-        function: From columns of some rows to columns of `specs`, of as many rows.
+        function: Function from columns of some rows to columns of `specs` with the same number of rows.
         columns: Tensors (W, ...).
-        specs: Of the outputs.
+        specs: Specifications of the outputs.
         size: The most rows at a time.
 
     Returns:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.sources.text_tables import read_utf8
+from keras_transformers.data.sources.text_tables import read_whole
 from keras_transformers.tasks.questions.given_answers import Answer, misplaced, read_answers
 
 
@@ -20,7 +20,7 @@ class Squad(NamedTuple):
     ids: list[str]
 
 
-def read_squad(path: str | Path, labelled: bool = True) -> Squad:
+def read_squad(path: str | Path, labelled: bool = True, encoding: str = "utf-8", errors: str = "strict") -> Squad:
     """Read questions from a JSON file as SQuAD, XQuAD and others have it.
 
     The format: `{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers": [{"text",
@@ -28,8 +28,9 @@ def read_squad(path: str | Path, labelled: bool = True) -> Squad:
     Papers: Rajpurkar et al. 2016, https://arxiv.org/abs/1606.05250; 2018, https://arxiv.org/abs/1806.03822.
 
     Args:
-        path: the file, in UTF-8.
+        path: the file.
         labelled: bool. If False, answers are not read and may be missing.
+        encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
 
     Returns:
         `Squad(questions, contexts, answers, ids)`. An answer is (start, text), in characters of its context; a question
@@ -51,7 +52,7 @@ def read_squad(path: str | Path, labelled: bool = True) -> Squad:
     """
     path = Path(path)
     try:
-        content = json.loads(read_utf8(path))
+        content = json.loads(read_whole(path, encoding, errors))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON ({error}). Expected one object in the format of SQuAD.") from None
     except RecursionError:

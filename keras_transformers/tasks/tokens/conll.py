@@ -9,8 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.data.sources.text_tables import read_utf8
+from keras_transformers.data.sources.text_tables import read_whole
+from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors
+from keras_transformers.text.files.json_records import Record, json_lines
+from keras_transformers.text.files.packed import kind_of
 from keras_transformers.utils.number_checks import is_size, is_token_id
+from keras_transformers.utils.untrusted import check_file
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 LINE_END = re.compile("\r{0,2}\n|\r")  # of Windows, of Windows written as text once more, and of old Macs
@@ -20,15 +24,22 @@ Line = tuple[str, str]  # a line, and the beginning of errors about it
 Row = Any  # (word, label), or None between sentences
 
 
-def read_annotated(path: str | Path, column: str | int | None = None, labelled: bool = True) -> Sentences:
+def read_annotated(
+    path: str | Path,
+    column: str | int | None = None,
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+) -> Sentences:
     """Read texts with labelled words, or with entities, from a file of CoNLL, CoNLL-U or JSON lines.
 
     Args:
-        path: a file; `.jsonl` is JSON lines, `.conllu` is CoNLL-U, and any other suffix CoNLL. A line of JSON is
-            `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start", "end", "label"}, ...]}`, in
-            characters from `start` to before `end`.
+        path: a file; `.jsonl` or `.ndjson` is JSON lines, `.conllu` is CoNLL-U, and any other suffix CoNLL. A line of
+            JSON is `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start", "end", "label"}]}`,
+            in characters from `start` to before `end`.
         column: of CoNLL and CoNLL-U: see `read_conll`.
         labelled: bool. If False, labels are not read and may be missing.
+        encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
 
     Returns:
         Texts and labels for a token classifier: lists of words and of labels; or texts and lists of
@@ -46,19 +57,26 @@ def read_annotated(path: str | Path, column: str | int | None = None, labelled: 
     (['Ann left'], [[(0, 3, 'person')]])
     """
     path = Path(path)
-    suffix = path.suffix.lower()
+    suffix = kind_of(path)
     if suffix == ".csv":
         raise ValueError(f"Received {path}: expected CoNLL (.conll, .txt, ...), CoNLL-U (.conllu) or JSON lines.")
-    if suffix != ".jsonl":
-        return read_conll(path, column, labelled)
+    if suffix not in (".jsonl", ".ndjson"):
+        return read_conll(path, column, labelled, encoding, errors)
     if column is not None:
         raise ValueError(f"{path} is JSON lines, which have no column {column!r}: leave it out.")
-    lines = [(line, f"{path}, line {i}") for i, line in enumerate(read_utf8(path).split("\n"), 1) if line.strip()]
-    examples = [_example(line, where, labelled) for line, where in lines]
+    check_file(path)
+    records = json_lines(path, check_encoding(encoding), check_errors(errors))
+    examples = [_example(record, f"{path}, line {number}", labelled) for number, record in records]
     return _not_empty(path, [text for text, _ in examples], [labels for _, labels in examples], labelled)
 
 
-def read_conll(path: str | Path, column: str | int | None = None, labelled: bool = True) -> Sentences:
+def read_conll(
+    path: str | Path,
+    column: str | int | None = None,
+    labelled: bool = True,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+) -> Sentences:
     """Read sentences as words and labels from a CoNLL file: a word a line, and blank lines between sentences.
 
     Columns are separated by tabs, or by spaces where a line has no tab. The words are in the first one. In CoNLL-U,
@@ -68,17 +86,18 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     sentence that begin with "# " and have another number of columns than the first row of the file, or an equals sign.
 
     Args:
-        path: the file, in UTF-8.
+        path: the file.
         column: of the labels, a number from 0; in CoNLL-U also its name. None for the last, and in CoNLL-U for "upos".
         labelled: bool. If False, labels are not read and may be missing.
+        encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
 
     Returns:
         The words of each sentence, and their labels (None if `labelled` is False).
 
     Raises:
         ValueError: there is no such file, a row has another number of columns than the first one, a label or the column
-            of labels is missing, a sentence has no words, bytes are not UTF-8, or there are no rows. The message names
-            the line.
+            of labels is missing, a sentence has no words, bytes are of another encoding, or there are no rows. The
+            message names the line.
 
     Example:
 
@@ -89,8 +108,8 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     ([['Ann', 'left'], ['Hi']], [['B-person', 'O'], ['O']])
     """
     path = Path(path)
-    rows_of = _conllu_rows if path.suffix.lower() == ".conllu" else _conll_rows
-    rows = [None, *rows_of(path, _lines(path), column, labelled)]
+    rows_of = _conllu_rows if kind_of(path) == ".conllu" else _conll_rows
+    rows = [None, *rows_of(path, _lines(read_whole(path, encoding, errors), path), column, labelled)]
     words: list[list[str]] = []
     labels: list[list[str]] = []
     for last, row in pairwise(rows):
@@ -109,10 +128,10 @@ def _not_empty(path: Path, texts: list, labels: list, labelled: bool) -> Sentenc
     return texts, labels if labelled else None
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def _lines(text: str, path: Path) -> Iterator[Line]:
     """Yield each line, stripped of spaces and tabs, and the beginning of errors about it."""
     # Not by `splitlines` and `strip` alone, which treat U+2028 and other characters of a word as white space.
-    for number, line in enumerate(LINE_END.split(read_utf8(path)), 1):
+    for number, line in enumerate(LINE_END.split(text), 1):
         yield line.strip(" \t"), f"{path}, line {number}"
 
 
@@ -189,19 +208,17 @@ def _row(fields: list[str], word: int, label: int, width: int, where: str) -> tu
     return fields[word], fields[label]
 
 
-def _example(line: str, where: str, labelled: bool) -> tuple[Any, list]:
+def _example(record: Record, where: str, labelled: bool) -> tuple[Any, list]:
     """Return text and labels of a line of JSON."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: not JSON that Python reads ({error}).") from None
-    keys = record.keys() if isinstance(record, dict) else set()
+    if record.twice:
+        raise ValueError(f"{where}: the object has {record.twice[0]!r} more than once.")
+    keys = record.keys()
     if "words" in keys and (not labelled or "labels" in keys):
         words = _list_of(record, "words", str, "strings", where)
         return words, _list_of(record, "labels", str, "strings", where) if labelled else []
     if "text" not in keys or (labelled and "entities" not in keys):
         expected = '{"words": [...], "labels": [...]} or {"text": "...", "entities": [...]}'
-        raise ValueError(f"{where}: expected {expected}; the line has {', '.join(keys) or type(record).__name__}.")
+        raise ValueError(f"{where}: expected {expected}; the line has {', '.join(keys) or 'none'}.")
     if not isinstance(record["text"], str):
         raise ValueError(f"{where}: 'text' is {record['text']!r}; expected a string.")
     entities = _list_of(record, "entities", dict, "objects", where) if labelled else []

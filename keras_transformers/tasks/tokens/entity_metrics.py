@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of entities, equal to those of seqeval, computed in the graph."""
+"""Precision, recall and F1 of entities, equal to seqeval's, computed in the graph."""
 
 from __future__ import annotations
 

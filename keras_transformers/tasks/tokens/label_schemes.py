@@ -51,7 +51,7 @@ def labels_in(rows: Iterable[Sequence]) -> list[str]:
     """Return the labels of a data set.
 
     Args:
-        rows: For each text the labels of its words, or its entities as (start, end, type).
+        rows: Labels of the words of each text, or its entities as (start, end, type).
 
     Returns:
         If they are of a scheme, all labels of the scheme for their types: a test set may need `I-x` even if this data
@@ -71,7 +71,7 @@ def labels_in(rows: Iterable[Sequence]) -> list[str]:
         return bio_labels(types)
     names = sorted(set(found))
     if not names:
-        raise ValueError("no text has a label: expected one a word, or entities.")
+        raise ValueError("no text has a label: expected one per word, or entities.")
     labels = TokenLabels(tuple(names))
     if labels.odd:
         row = next(number for number, row in enumerate(rows) if labels.odd[0] in row)
@@ -153,7 +153,7 @@ class TokenLabels:
         form, scheme = self._of_scheme()
         good = next(name for name, mark in zip(self.names, self._marks, strict=True) if mark)
         return (
-            f"most labels are of the scheme {scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
+            f"most labels follow the scheme {scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
             f"correct them, or write {_outside(form)!r} for words outside of entities."
         )
 
@@ -209,7 +209,7 @@ class TokenLabels:
             ValueError: The type is unknown, or a class that the entity needs is not among the labels.
         """
         if kind not in self.types:
-            raise ValueError(f"unknown type of entity {kind!r}; those of the labels are {self.types}.")
+            raise ValueError(f"unknown type of entity {kind!r}; the labels have {self.types}.")
         return self.spread(self._class("B" if self.scheme == "bio" else "S", kind), count)
 
     def _class(self, prefix: str, kind: str) -> int:
@@ -231,7 +231,7 @@ class TokenLabels:
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where entities start and end, by the rules of CoNLL-2000's conlleval, which seqeval uses by default.
+        """The starts and ends of entities, by the rules of CoNLL-2000's conlleval, which seqeval uses by default.
 
         Returns:
             Two arrays, bool (C + 1, C + 1), for a class (row) and the class of the next word (column). The first:

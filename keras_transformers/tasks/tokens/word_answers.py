@@ -21,7 +21,7 @@ COLUMNS = ("label", "start", "end", "score")  # of words and entities
 
 
 def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
-    """Label each word of the tokenizer by its first token.
+    """Label each word by its first token.
 
     Args:
         logits: (B, T, C).
@@ -57,7 +57,7 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
     """Find entities in labelled words; a label that cannot begin one by the scheme, as `I-x` after `O`, begins one.
 
     Args:
-        words: From `label_words`.
+        words: Result of `label_words`.
         labels: The labels of the classes.
 
     Returns:
@@ -129,7 +129,7 @@ def answer_tokens(found: Tensors, texts: Any, labels: TokenLabels) -> Tensors:
     """Return the outputs of the export, but for `truncated`.
 
     Args:
-        found: From `number_tokens`.
+        found: Result of `number_tokens`.
         texts: (B,) strings.
         labels: The labels of the classes.
 

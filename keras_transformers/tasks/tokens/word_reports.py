@@ -9,9 +9,15 @@ from typing import Any, NamedTuple
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.reports import Answers, Report, Wrong, worst
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
-from keras_transformers.tasks.tokens.token_targets import units
+from keras_transformers.tasks.tokens.token_targets import units_of
 from keras_transformers.tasks.tokens.word_source import read_texts, token_source
-from keras_transformers.training.metrics.class_scores import class_scores, confusion, macro_f1, total_scores
+from keras_transformers.training.metrics.class_scores import (
+    class_scores,
+    confusions,
+    label_scores,
+    macro_f1,
+    total_scores,
+)
 
 Entity = tuple[int, int, str]  # the first word, the last word, the type
 
@@ -28,8 +34,8 @@ def word_report(setup: Setup, labels: TokenLabels) -> Callable[..., Report]:
     """Return the report function of a token classifier, over the words that its metrics count.
 
     Args:
-        setup: Of the task.
-        labels: Of the task.
+        setup: Setup of the task.
+        labels: Labels of the task.
     """
     targets_of = token_source(setup, labels)
 
@@ -38,9 +44,9 @@ def word_report(setup: Setup, labels: TokenLabels) -> Callable[..., Report]:
         strings = read_texts(texts)[1]
         encoded = setup.tokenizer.encode(strings, max_length=setup.max_length)
         words = []
-        for number, (one, answer) in enumerate(zip(encoded, answers, strict=True)):
+        for number, (units, answer) in enumerate(zip(units_of(encoded, strings), answers, strict=True)):
             numbers = rows[[number]].tokens()
-            of_text = zip([numbers[unit.position] for unit in units(one)], answer["tokens"], strict=True)
+            of_text = zip([numbers[unit.position] for unit in units], answer["tokens"], strict=True)
             counted = [
                 (token["text"], int(true), labels.numbers[token["label"]]) for true, token in of_text if true >= 0
             ]
@@ -108,9 +114,7 @@ def _of_tags(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong
             wrong[row] = _mistake(len(others), *shown)
     true = [number for text in words for number in text.true]
     found = [number for text in words for number in text.found]
-    counts = confusion(true, found, len(names))
-    scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
-    table = {"labels": [*names], "counts": counts.tolist()}
+    scores, table = label_scores(names, true, found), confusions(names, true, found)
     return {"macro_f1": macro_f1(scores), "classes": scores, "confusion": table}, wrong
 
 

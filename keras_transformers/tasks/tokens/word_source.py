@@ -14,36 +14,50 @@ from keras_transformers.data.sources.rows import Ragged, Rows, tell_cut
 from keras_transformers.tasks.inputs.sources import rows_of
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
-from keras_transformers.tasks.tokens.token_targets import Targets, span_targets, target_classes, word_targets
+from keras_transformers.tasks.tokens.token_targets import (
+    Targets,
+    Unit,
+    span_targets,
+    target_classes,
+    units_of,
+    word_targets,
+)
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.text_checks import check_texts, listed
 from keras_transformers.utils.number_checks import is_size, is_token_id
 
 ROWS = (list, tuple, np.ndarray)
 Words = list[Sequence[str]]
+Placed = tuple[Encoded, list[Unit]]
 
 
 def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
     """Return the source of a token classifier: a `Parts.source`.
 
     Args:
-        setup: Of the task.
-        labels: Of the task.
+        setup: Setup of the task.
+        labels: Labels of the task.
     """
 
-    def source(texts: Any, targets: Any, pairs: Any, *, shuffle: bool = True) -> Rows:
+    def source(texts: Any, targets: Any, pairs: Any, *, shuffle: bool = True, whole: bool = False) -> Rows:
         if hasattr(texts, "element_spec"):
             raise ValueError(
                 f"{setup.kind.name} takes lists of texts, or of words, and their labels: received a tf.data.Dataset."
             )
         words, texts = read_texts(texts)
         encoded = setup.tokenizer.encode(texts, max_length=setup.max_length)
-        tell_cut([row.truncated for row in encoded], setup.max_length)
+        if not whole:
+            tell_cut([row.truncated for row in encoded], setup.max_length)
         rows = rows_of(encoded, setup.config)
         if targets is None:
             return rows
         targets = check_rows(targets, len(texts))
-        found = _of_words(encoded, words, targets, labels) if words else _of_spans(encoded, texts, targets, labels)
+        given = zip(encoded, units_of(encoded, texts), strict=True)
+        found = _of_words(given, words, targets, labels) if words else _of_spans(given, texts, targets, labels)
+        if whole:
+            check_whole(encoded, found, words, setup.max_length)
+        if words:
+            _tell_lost(found, words)
         rows = replace(rows, labels=Ragged.of([row.numbers for row in found]))
         if shuffle:
             _tell_missing(rows.labels.flat, labels)
@@ -85,31 +99,70 @@ def check_rows(targets: Any, count: int) -> list:
     rows = listed(targets)
     if rows is None or not all(isinstance(row, ROWS) for row in rows):
         raise ValueError(
-            "expected a list for each text: of a label for each word, where texts are lists of words; or of entities "
-            f"(start, end, type), where they are strings. Received {str(targets)[:60]!r}."
+            "expected a list for each text: one label for each word if texts are lists of words, or entities (start, "
+            f"end, type) if texts are strings. Received {str(targets)[:60]!r}."
         )
     if len(rows) != count:
-        raise ValueError(f"Received {len(rows)} rows of labels for {count} texts: expected one a text.")
+        raise ValueError(f"Received {len(rows)} rows of labels for {count} texts: expected one per text.")
     return rows
 
 
-def _of_words(encoded: list[Encoded], words: Words, targets: Sequence, labels: TokenLabels) -> list[Targets]:
-    found, lost = [], []
-    for row, (one, of_text, given) in enumerate(zip(encoded, words, targets, strict=True)):
+def _of_words(encoded: Iterable[Placed], words: Words, targets: Sequence, labels: TokenLabels) -> list[Targets]:
+    found = []
+    for row, ((one, units), of_text, given) in enumerate(zip(encoded, words, targets, strict=True)):
         if len(of_text) != len(given):
-            raise ValueError(f"row {row} has {len(of_text)} words and {len(given)} labels: expected one label a word.")
+            raise ValueError(
+                f"row {row} has {len(of_text)} words and {len(given)} labels: expected one label per word."
+            )
         try:
-            found.append(word_targets(one, of_text, [_class(label, labels) for label in given], labels))
+            found.append(word_targets(one, units, of_text, [_class(label, labels) for label in given], labels))
         except ValueError as error:
             raise ValueError(f"row {row}: {error}") from None
-        lost += [(row, of_text[number]) for number in found[-1].unclear]
-    if lost:
-        warnings.warn(
-            f"{len(lost)} of {sum(map(len, words))} words give no token, such as {lost[0][1]!r} in row {lost[0][0]}: "
-            "they are neither learnt nor measured.",
-            stacklevel=4,
-        )
     return found
+
+
+def _tell_lost(found: list[Targets], words: Words) -> None:
+    """Warn of words without a token."""
+    if lost := [(row, number) for row, one in enumerate(found) for number in one.unclear]:
+        row, number = lost[0]
+        warnings.warn(
+            f"{len(lost)} of {sum(map(len, words))} words give no token, such as {words[row][number]!r} in row {row}: "
+            "they are used neither for training nor for metrics. The tokenizer drops all their characters.",
+            stacklevel=5,
+        )
+
+
+def check_whole(encoded: list[Encoded], found: list[Targets], words: Words | None, max_length: int) -> None:
+    """Raise a `ValueError` if words or entities are lost, as a measure would not be one of what was given.
+
+    Args:
+        encoded: The encoded texts.
+        found: Targets of the texts.
+        words: The words of each text; None if texts are strings.
+        max_length: Longest text in tokens.
+    """
+    cut = [row for row, (one, targets) in enumerate(zip(encoded, found, strict=True)) if _is_cut(one, targets, words)]
+    if cut:
+        row, count = cut[0], sum(found[row].cut for row in cut)
+        what = "words" if words else "entities"
+        of_row = f" of its {len(words[row])}" if words else ""
+        place = "before its beginning" if encoded[row].side == "left" else "behind its end"
+        raise ValueError(
+            f"row {row}: the text is longer than max_length={max_length} tokens, and {found[row].cut}{of_row} {what} "
+            f"lie {place} ({count} {what} in {len(cut)} of {len(found)} texts): a measure would leave them out. "
+            "Load the task with a larger max_length, or divide long texts."
+        )
+    if words and (lost := [(row, number) for row, one in enumerate(found) for number in one.unclear]):
+        row, number = lost[0]
+        raise ValueError(
+            f"row {row}: word {number}, {words[row][number]!r}, gives no token, as the tokenizer drops all its "
+            f"characters ({len(lost)} of {sum(map(len, words))} words): a measure would leave such words out. Leave "
+            "them and their labels out of the data."
+        )
+
+
+def _is_cut(encoded: Encoded, targets: Targets, words: Words | None) -> bool:
+    return targets.cut > 0 or (encoded.truncated and not words)
 
 
 def _class(label: Any, labels: TokenLabels) -> int:
@@ -122,24 +175,24 @@ def _class(label: Any, labels: TokenLabels) -> int:
     return int(number)
 
 
-def _of_spans(encoded: list[Encoded], texts: list[str], targets: Sequence, labels: TokenLabels) -> list[Targets]:
+def _of_spans(encoded: Iterable[Placed], texts: list[str], targets: Sequence, labels: TokenLabels) -> list[Targets]:
     if labels.outside is None:
         raise ValueError(
             "expected lists of words, with a label each: received texts. (Texts with entities need labels such as "
             f"'O', 'B-person', 'I-person', from bio_labels(['person']); these are {list(labels.names)}.)"
         )
     found, unclear = [], []
-    for row, (one, text, given) in enumerate(zip(encoded, texts, targets, strict=True)):
+    for row, ((one, units), text, given) in enumerate(zip(encoded, texts, targets, strict=True)):
         try:
             spans = _checked_spans(given, len(text))
-            found.append(span_targets(one, spans, labels))
+            found.append(span_targets(one, units, spans, labels))
         except ValueError as error:
             raise ValueError(f"row {row}: {error}") from None
         unclear += [(row, text[spans[number][0] : spans[number][1]]) for number in found[-1].unclear]
     if unclear:
         warnings.warn(
-            f"{len(unclear)} of {sum(map(len, targets))} entities begin or end inside a word of the tokenizer, such as "
-            f"{unclear[0][1]!r} in row {unclear[0][0]}: they stand for whole words.",
+            f"{len(unclear)} of {sum(map(len, targets))} entities begin or end inside a word or a token, "
+            f"such as {unclear[0][1]!r} in row {unclear[0][0]}: the labels are applied to the whole word or token.",
             stacklevel=4,
         )
     return found
@@ -170,4 +223,4 @@ def _tell_missing(targets: np.ndarray, labels: TokenLabels) -> None:
     if not counts.any():
         raise ValueError("no text has a word with a label: there is nothing to learn from.")
     if missing := [name for name, count in zip(labels.names, counts, strict=True) if not count]:
-        warnings.warn(f"no text has the label(s) {', '.join(missing)}: nothing is learnt of them.", stacklevel=4)
+        warnings.warn(f"no text has the label(s) {', '.join(missing)}: the model cannot learn them.", stacklevel=4)

@@ -1,4 +1,4 @@
-"""The vectors of a collection, float32 or of few bits, and the nearest of them to queries by the cosine."""
+"""The vectors of a collection, float32 or of few bits, and the nearest of them to queries."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from keras_transformers.tasks.vectors.quantized import restored, unsigned
+from keras_transformers.tasks.vectors.similarities import BLOCK, Similarity, find_similarity
 
-BLOCK = 1 << 24  # the most numbers in memory at a time
 BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1).astype(np.uint8)  # their bits
 
 
@@ -19,40 +19,42 @@ class CorpusVectors(Protocol):
         """Return the nearest texts to queries.
 
         Args:
-            wanted: float32 (Q, D), of length one.
-            top: How many, at most N.
+            wanted: float32 (Q, D), as the similarity prepares them.
+            top: Number of results, at most N.
 
         Returns:
-            Their numbers (Q, top), the nearest first and equally near ones ascending; and their cosines (Q, top).
+            Their numbers (Q, top), the nearest first and equally near ones ascending; and their similarities (Q, top).
         """
         ...
 
 
 class FloatVectors:
-    """Vectors of floats (N, D), of length one."""
+    """Vectors of floats (N, D), as the similarity prepares them."""
 
-    def __init__(self, vectors: np.ndarray):
-        self.vectors = vectors
+    def __init__(self, vectors: np.ndarray, similarity: Similarity):
+        self.vectors, self.similarity = vectors, similarity
 
     def nearest(self, wanted: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-        return in_order(wanted @ self.vectors.T, top)
+        return in_order(self.similarity.matrix(wanted, self.vectors), top)
 
 
 class ScalarVectors:
-    """Vectors of 8 bits a number, int8 or uint8 (N, D); what they stand for is compared with the floats of a query.
+    """Vectors of 8 bits a number, int8 or uint8 (N, D); the represented values are compared with the floats of a query.
 
     Args:
         vectors: As `quantize` makes them.
         ranges: (2, D), by which they were quantized.
+        similarity: Similarity by which vectors are compared.
     """
 
-    def __init__(self, vectors: np.ndarray, ranges: np.ndarray):
-        self.vectors, self.ranges = vectors, ranges
+    def __init__(self, vectors: np.ndarray, ranges: np.ndarray, similarity: Similarity):
+        self.vectors, self.ranges, self.similarity = vectors, ranges, similarity
 
     def nearest(self, wanted: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         size = max(BLOCK // self.vectors.shape[1], 1)
         blocks = (self.vectors[start : start + size] for start in range(0, len(self.vectors), size))
-        scores = [wanted @ unit(restored(block, self.ranges)).T for block in blocks]
+        prepare, matrix = self.similarity.prepare, self.similarity.matrix
+        scores = [matrix(wanted, prepare(restored(block, self.ranges))) for block in blocks]
         return in_order(np.concatenate(scores, axis=1), top)
 
 
@@ -86,30 +88,40 @@ class BinaryVectors:
         return candidates[order[0]], scores[0]
 
 
-def corpus_vectors(vectors: np.ndarray, dim: int, ranges: Any, rescore_multiplier: int) -> CorpusVectors:
+def corpus_vectors(
+    vectors: np.ndarray, dim: int, ranges: Any, rescore_multiplier: int, similarity: str = "cosine"
+) -> CorpusVectors:
     """Return the vectors of a collection by their dtype and width.
 
     Args:
-        vectors: Floats of length one (N, D); or int8 or uint8, as `quantize` makes them.
+        vectors: Floats (N, D), as the similarity prepares them; or int8 or uint8, as `quantize` makes them.
         dim: Numbers of a query's vector, D.
-        ranges: Of vectors of 8 bits a number, (2, D); else None.
+        ranges: Value ranges of 8-bit vectors, of shape (2, D); None for other precisions.
         rescore_multiplier: As for `BinaryVectors`.
+        similarity: The name of one of `similarities.SIMILARITIES`.
 
     Raises:
-        ValueError: They have another width, or ranges are missing or too many.
+        ValueError: They have another width, ranges are missing or too many, or bits are to be compared otherwise than
+            by the cosine.
     """
     width, is_float = vectors.shape[1], vectors.dtype.kind == "f"
     is_binary = not is_float and width == -(-dim // 8) != dim
     if width != dim and not is_binary:
         raise ValueError(
-            f"queries have vectors of {dim} numbers, the corpus of {width}: expected those of one model, or for "
-            f"binary vectors {-(-dim // 8)} bytes."
+            f"queries have vectors of {dim} numbers, the corpus of {width}: expected vectors of the same model, or "
+            f"for binary vectors {-(-dim // 8)} bytes."
         )
     is_scalar = not is_float and not is_binary
     check_has_ranges(is_scalar, "bits" if is_binary else vectors.dtype, ranges)
+    if is_binary and similarity != "cosine":
+        raise ValueError(
+            f"vectors of one bit a number are compared by the cosine: received similarity={similarity!r}. Search "
+            'float32 or int8 vectors, or load the model with similarity="cosine".'
+        )
     if is_binary:
         return BinaryVectors(vectors, rescore_multiplier)
-    return ScalarVectors(vectors, ranges) if is_scalar else FloatVectors(vectors)
+    found = find_similarity(similarity)
+    return ScalarVectors(vectors, ranges, found) if is_scalar else FloatVectors(vectors, found)
 
 
 def check_has_ranges(needed: bool, kind: Any, ranges: Any) -> None:
@@ -117,8 +129,8 @@ def check_has_ranges(needed: bool, kind: Any, ranges: Any) -> None:
     if needed != (ranges is not None):
         received = "none" if ranges is None else f"some for a corpus of {kind}"
         raise ValueError(
-            f"ranges=, of `vector_ranges`, tell what the numbers of an int8 or uint8 corpus stand for: received "
-            f"{received}. Give those that quantized it, and for other vectors none."
+            f"ranges=, from `vector_ranges`, are needed to decode an int8 or uint8 corpus: received {received}. Give "
+            "the ranges that quantized it; for other vectors, leave ranges out."
         )
 
 
@@ -138,9 +150,3 @@ def in_order(scores: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
     found = np.take_along_axis(scores, best, axis=1)  # (Q, top)
     order = np.argsort(-found, axis=1, kind="stable")
     return np.take_along_axis(best, order, axis=1), np.take_along_axis(found, order, axis=1)
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (N, D) scaled to length one, in float32 or float64; those of zeros stay so."""
-    vectors = vectors.astype(np.float64 if vectors.itemsize > 4 else np.float32, copy=False)  # float16 has no 1e-12
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

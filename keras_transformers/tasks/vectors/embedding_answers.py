@@ -17,25 +17,26 @@ from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.search import search
 from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
 from keras_transformers.tasks.vectors.quantized import check_enough, check_precision, quantize
+from keras_transformers.tasks.vectors.similarities import find_similarity
 from keras_transformers.tasks.vectors.vector_options import check_truncation
 from keras_transformers.text.text_checks import check_texts
-from keras_transformers.training.losses.embedding_losses import cosine
 
 
 class EmbeddingAnswers(OnePass):
     """Vectors of texts, by one forward pass.
 
     Args:
-        setup: Of the task.
-        model: From the inputs of texts to `embedding` (B, D); where prompts are not pooled, `prompt_length` (B,) is one
-            of the inputs.
-        prompts: Of the task.
+        setup: Setup of the task.
+        model: Model from the inputs of texts to `embedding` (B, D); where prompts are not pooled, `prompt_length` (B,)
+            is one of the inputs.
+        prompts: Prompts of the task.
         dim: The numbers of a vector that are kept.
+        similarity: The name of the similarity of two vectors.
     """
 
-    def __init__(self, setup: Setup, model: keras.Model, prompts: Prompts, dim: int):
-        self.prompts, self.dim = prompts, dim
-        super().__init__(setup, model, _signatures(setup, model, prompts, dim), _describe)
+    def __init__(self, setup: Setup, model: keras.Model, prompts: Prompts, dim: int, similarity: str = "cosine"):
+        self.prompts, self.dim, self.similarity = prompts, dim, similarity
+        super().__init__(setup, model, _signatures(setup, model, prompts, dim, similarity), _describe)
 
     def embed(
         self,
@@ -58,7 +59,7 @@ class EmbeddingAnswers(OnePass):
             truncate_dim: Numbers of a vector that are kept, from the first; all that the task keeps when None. They are
                 not scaled anew, as in sentence-transformers.
             precision: `"float32"`, `"int8"`, `"uint8"`, `"binary"` or `"ubinary"`: see `quantize`.
-            ranges: For 8 bits, (2, D): see `vector_ranges`; those of these texts when None.
+            ranges: Ranges for 8-bit vectors, (2, D): see `vector_ranges`; when None, the ranges of these texts.
             batch_size, verbose: As for `predict`.
 
         Returns:
@@ -98,14 +99,15 @@ class EmbeddingAnswers(OnePass):
     ) -> list[list[dict[str, Any]]]:
         """Find the texts of a collection that are nearest to each query: `tasks.search.search`.
 
-        Texts of queries get the prompt `"query"`, those of the corpus `"document"`, `"passage"` or `"corpus"`, where
+        Texts of queries get the prompt `"query"`, and documents `"document"`, `"passage"` or `"corpus"`, where
         the task has such a prompt.
 
         Args:
             queries, corpus: Texts, or their vectors.
             truncate_dim: Numbers of a vector that are kept of texts, as for `embed`.
             batch_size, verbose: As for `predict`.
-            **options: Of `tasks.search.search`: `top`, `ranges`, `rescore_multiplier`.
+            **options: Options of `tasks.search.search`: `top`, `ranges`, `rescore_multiplier`, and `similarity`, by
+                default the similarity of the task.
 
         Returns:
             For each query a list of dicts: `index`, `score` and, of texts, `text`.
@@ -114,6 +116,7 @@ class EmbeddingAnswers(OnePass):
         of_query, of_document = (
             partial(embed, prompt_text=text) for text in (self.prompts.query, self.prompts.document)
         )
+        options = {"similarity": self.similarity, **options}
         return search(of_query, queries, corpus, batch_size=batch_size, embed_corpus=of_document, **options)
 
     def export(self, folder: str | os.PathLike, *, frozen: bool = False, truncate_dim: int | None = None) -> None:
@@ -132,11 +135,14 @@ class EmbeddingAnswers(OnePass):
             ValueError: As for `OnePass.export`, or `truncate_dim` is more than a vector has.
         """
         if dim := check_truncation(truncate_dim, self.dim):
-            return EmbeddingAnswers(self.setup, self.model, self.prompts, dim).export(folder, frozen=frozen)
+            return EmbeddingAnswers(self.setup, self.model, self.prompts, dim, self.similarity).export(
+                folder, frozen=frozen
+            )
         return super().export(folder, frozen=frozen)
 
 
-def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int) -> dict[str, Signature]:
+def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int, similarity: str) -> dict[str, Signature]:
+    pairwise = find_similarity(similarity).pairwise
     served = keras.Model(model.input, model.output["embedding"], name="served_embedder")
     prompted = PromptReader(setup.tokenizer, setup.max_length, counts_tokens="prompt_length" in model.input)
 
@@ -156,8 +162,8 @@ def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int) ->
 
     def compare(encoded: tuple[Tensors, Tensors]) -> Tensors:
         one, other = map(embed, encoded)
-        similarity = cosine(one["embedding"], other["embedding"])  # (B,)
-        return {"similarity": similarity, "truncated": one["truncated"] | other["truncated"]}
+        found = pairwise(one["embedding"], other["embedding"])  # (B,)
+        return {"similarity": found, "truncated": one["truncated"] | other["truncated"]}
 
     signatures = {
         "serving_default": single(prompts.text_of(None)),

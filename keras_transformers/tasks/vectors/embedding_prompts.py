@@ -24,7 +24,7 @@ class Prompts:
     """The prompts of a task.
 
     Args:
-        texts: By name.
+        texts: Prompts by name.
         default: Name of the prompt of a text for which none is given; None for no prompt.
         are_pooled: Whether the tokens of a prompt take part in the pooling.
 
@@ -126,7 +126,7 @@ class PromptReader:
     """A function from texts, and prompts before them, to inputs of a model.
 
     Args:
-        tokenizer: Of the task.
+        tokenizer: Tokenizer of the task.
         max_length: Longest text in tokens.
         counts_tokens: Whether the number of a prompt's tokens, `prompt_length` (B,), is among the inputs.
     """

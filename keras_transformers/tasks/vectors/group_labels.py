@@ -25,7 +25,7 @@ def label_reader(loss: str, dim: int) -> Callable[[Any, Columns], np.ndarray | N
 
 
 def _scores(labels: Any) -> np.ndarray:
-    expected = "labels of the loss 'cosine' are numbers from -1 to 1, one a pair"
+    expected = "labels of the loss 'cosine' are numbers from -1 to 1, one per pair"
     scores = label_numbers(labels := label_rows(labels), expected)
     if scores.ndim != 1 or not (np.abs(scores) <= 1).all():
         row = int((~(np.abs(scores) <= 1)).argmax()) if scores.ndim == 1 else 0
@@ -37,7 +37,7 @@ def _scores(labels: Any) -> np.ndarray:
 
 
 def _vectors(labels: Any, dim: int) -> np.ndarray:
-    expected = f"labels of the loss 'regression' are finite vectors of {dim} numbers, one a text"
+    expected = f"labels of the loss 'regression' are finite vectors of {dim} numbers, one per text"
     vectors = label_numbers(labels, expected)
     if vectors.ndim != 2 or vectors.shape[1] != dim or not np.isfinite(vectors).all():
         raise ValueError(f"{expected}: received an array of shape {vectors.shape}.")
@@ -52,7 +52,7 @@ def _numbers(labels: Any, columns: Columns) -> np.ndarray | None:
     numbers: dict[Any, int] = {}  # not by an array: one of strings holds each at the length of the longest
     for row, label in enumerate(labels := label_rows(labels)):
         if not isinstance(label, (str, Number, np.bool_)) or label != label:
-            raise ValueError(f"labels are names or numbers, one a row: received {label!r} in row {row}.")
+            raise ValueError(f"labels are names or numbers, one per row: received {label!r} in row {row}.")
         numbers.setdefault(label, len(numbers))
     return np.array([numbers[label] for label in labels], np.int32)
 

@@ -19,7 +19,7 @@ def check_precision(precision: Any, ranges: Any, dim: int | None = None) -> None
     if not isinstance(precision, str) or precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {PRECISIONS}: received {shown(precision)}.")
     if ranges is not None and not precision.endswith("int8"):
-        raise ValueError(f"ranges are of int8 and uint8: received some with precision={precision!r}. Leave them out.")
+        raise ValueError(f"ranges are for int8 and uint8: received some with precision={precision!r}. Leave them out.")
     if ranges is not None and dim is not None:
         _scale(ranges, dim)
 
@@ -64,7 +64,7 @@ def quantize(vectors: np.ndarray, precision: str, ranges: np.ndarray | None = No
         vectors: Float (N, D).
         precision: `"int8"` or `"uint8"`, a number for each 255th of its range; `"binary"` (int8) or `"ubinary"`
             (uint8), a bit for each number, 1 above 0, of which a byte holds 8; `"float32"` for none of these.
-        ranges: (2, D), of `vector_ranges`; those of the vectors themselves when None. Only for 8 bits.
+        ranges: Ranges (2, D) from `vector_ranges`; None for the ranges of these vectors. Only for 8 bits.
 
     Returns:
         (N, D), or (N, D / 8 rounded up) of bits.
@@ -93,7 +93,7 @@ def quantize(vectors: np.ndarray, precision: str, ranges: np.ndarray | None = No
 
 
 def restored(vectors: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Return the float32 numbers that int8 or uint8 vectors (N, D) stand for."""
+    """Return the float32 numbers that int8 or uint8 vectors (N, D) represent."""
     starts, steps = _scale(ranges, vectors.shape[1])
     numbers = unsigned(vectors) if vectors.dtype == np.int8 else vectors
     return numbers.astype(np.float32) * steps + starts

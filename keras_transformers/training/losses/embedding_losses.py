@@ -60,12 +60,12 @@ class MultipleNegativesRanking(TargetLoss):
     """Cross entropy of finding, for each first text, the one that belongs to it among all others of the batch.
 
     For pairs of texts that belong together, such as questions and answers. The larger the batch, the harder and the
-    better. Under a `tf.distribute` strategy, each replica compares the texts of its own rows.
+    better. Under a `tf.distribute` strategy, each replica compares only the texts of its rows.
     Papers: Henderson et al. 2017, https://arxiv.org/abs/1705.00652; Reimers and Gurevych 2019,
     https://arxiv.org/abs/1908.10084.
 
     Args:
-        scale: What cosines are multiplied by: the inverse of a temperature.
+        scale: Factor of the cosines: the inverse of a temperature.
         name: Name of the loss.
 
     Call arguments:

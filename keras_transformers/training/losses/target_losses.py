@@ -1,9 +1,9 @@
 """Losses divided by the number of real targets over all replicas.
 
 `keras.losses` divide by the size of the batch, padding included, so a loss shrinks as padding grows. Each replica of a
-`tf.distribute` strategy divides by the size of its own part. Here 1, 2 and 4 replicas take the same step. For this the
-losses use `reduction="sum"`, the only reduction that Keras does not rescale by the number of replicas. The `loss` and
-`val_loss` that Keras logs are those of one device.
+`tf.distribute` strategy divides by the size of its part. Here 1, 2 and 4 replicas take the same step. For this
+the losses use `reduction="sum"`, the only reduction that Keras does not rescale by the number of replicas. The `loss`
+and `val_loss` that Keras logs are the same as on one device.
 """
 
 from __future__ import annotations

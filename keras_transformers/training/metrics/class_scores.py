@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+MOST_IN_MATRIX = 200  # classes of a report's matrix; of more, it lists the pairs that are confused
+
 
 def confusion(true: Any, found: Any, num_classes: int) -> np.ndarray:
     """Return the confusion matrix: how often each class is predicted for each true class.
@@ -28,11 +30,54 @@ def confusion(true: Any, found: Any, num_classes: int) -> np.ndarray:
     return counts
 
 
+def confusions(names: Sequence[str], true: Any, found: Any) -> dict[str, Any]:
+    """Return the confusions of classes for a report: a matrix of few classes, the pairs that occur of many.
+
+    Args:
+        names: Names of the C classes.
+        true, found: (N,) labels and predictions, integers below C.
+
+    Returns:
+        For up to 200 classes `labels`, their names, and `counts`, a row for each true class with the number of
+        predictions of each class. For more `pairs`: dicts of a true `label`, a `predicted` one, which is another, and
+        `count`, those with the largest counts first.
+
+    Example:
+
+    >>> confusions(["no", "yes"], [0, 0, 1], [0, 1, 1])
+    {'labels': ['no', 'yes'], 'counts': [[1, 1], [0, 1]]}
+    """
+    if len(names) <= MOST_IN_MATRIX:
+        return {"labels": [*names], "counts": confusion(true, found, len(names)).tolist()}
+    both = np.stack([np.asarray(true, np.int64), np.asarray(found, np.int64)])  # (2, N)
+    pairs, counts = np.unique(both[:, both[0] != both[1]], axis=1, return_counts=True)  # (2, P), (P,)
+    return {
+        "pairs": [
+            {"label": names[pairs[0, place]], "predicted": names[pairs[1, place]], "count": int(counts[place])}
+            for place in np.argsort(-counts, kind="stable")
+        ]
+    }
+
+
+def label_scores(names: Sequence[str], true: Any, found: Any) -> dict[str, dict[str, float]]:
+    """Return the scores of each class, as `class_scores` does, of (N,) labels and predictions below C.
+
+    Example:
+
+    >>> label_scores(["no", "yes"], [0, 1], [0, 0])["no"]
+    {'precision': 0.5, 'recall': 1.0, 'f1': 0.666..., 'support': 1, 'predicted': 2}
+    """
+    true, found = np.asarray(true, np.int64), np.asarray(found, np.int64)
+    return class_scores(
+        names, *(np.bincount(numbers, minlength=len(names)) for numbers in (true[true == found], found, true))
+    )
+
+
 def class_scores(names: Sequence[str], correct: Any, found: Any, true: Any) -> dict[str, dict[str, float]]:
     """Return precision, recall and F1 of each class, as scikit-learn's `classification_report` has them; 0 for 0 / 0.
 
     Args:
-        names: Of the C classes.
+        names: Names of the C classes.
         correct, found, true: (C,) numbers of correct predictions, of predictions, and of targets of each class.
 
     Returns:

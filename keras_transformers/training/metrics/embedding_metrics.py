@@ -164,7 +164,7 @@ def retrieval_scores(
 
     Args:
         ranking: (Q, K) integers: the numbers of the K best documents of each query, best first; -1 for none.
-        relevant: For each query the numbers of the documents that answer it, one or more.
+        relevant: Numbers of the documents that answer each query, one or more.
         at: Numbers of best documents that are looked at, each at most K.
 
     Returns:

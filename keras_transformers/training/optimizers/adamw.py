@@ -33,7 +33,7 @@ class AdamW(keras.optimizers.AdamW):
     - accumulates gradients under `MirroredStrategy` too;
     - counts updates, not micro-batches, in `iterations` and so for the learning rate, and averages weights once per
       update;
-    - keeps its own arguments in a saved model.
+    - keeps its arguments in a saved model.
 
     In mixed_float16 on several replicas, wrap it in `training.loss_scale.LossScaleOptimizer`, as tasks do.
 

@@ -120,9 +120,9 @@ class WarmupInverseSqrt(Warmup):
     Args:
         peak: The largest rate.
         warmup_steps: The update that has this rate; at least 1.
-        initial: Where the rise starts: update n <= warmup_steps has `initial + (peak - initial) * n / warmup_steps`.
-            fairseq's `inverse_sqrt` with `--warmup-init-lr` is the same one update later: its first update has the rate
-            `initial`.
+        initial: Learning rate at the start of the rise: update n <= warmup_steps has `initial + (peak - initial) * n /
+            warmup_steps`. fairseq's `inverse_sqrt` with `--warmup-init-lr` is the same one update later: its first
+            update has the rate `initial`.
 
     Raises:
         ValueError: If `warmup_steps` < 1, or not 0 <= initial <= peak.

@@ -22,7 +22,7 @@ class StopRequest:
     """A watch for SIGTERM while `fit` runs, so that a callback can save its state before the process ends.
 
     A second SIGTERM ends the process at once, as does one outside of `fit`. Nothing changes where a program has a
-    handler of its own, or outside of the main thread, where Python has none.
+    handler, or outside of the main thread, where Python has none.
 
     Example:
 
@@ -57,7 +57,7 @@ class StopRequest:
         """Return whether this process, or another worker of the strategy, has been asked to stop.
 
         Args:
-            strategy: Of the model. All of its workers must ask at the same place.
+            strategy: Distribution strategy of the model. All of its workers must ask at the same place.
         """
         return sum_over_replicas(strategy, int(self._received)) > 0
 
@@ -65,10 +65,10 @@ class StopRequest:
         """End the process with status 0, as the run is saved.
 
         Args:
-            folder: Where it is saved.
+            folder: Folder in which the run is saved.
         """
         self.unwatch()
-        message = f"SIGTERM: the same call of fit goes on from the last state in {folder}"
+        message = f"SIGTERM: repeat the call of fit to resume from the last state in {folder}"
         print(f"\n{message}", file=sys.stderr, flush=True)
         raise SystemExit(0)
 

@@ -36,20 +36,20 @@ class Resume(keras.callbacks.Callback):
 
     A state holds all variables of model (seeds of dropout included), optimizer and metrics, the history, the position
     in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position without
-    training on them, so that batch numbers are those of an uninterrupted run.
+    training on them, so that batch numbers are the same as in an uninterrupted run.
 
     Use one folder for each run. After the run has ended, `fit` with the same number of epochs restores the final
     weights and does not train. With a larger number it continues (from the moving averages, if the optimizer keeps
     them). In the restored history, a metric's values per class are a NumPy array.
 
-    The identity of a run consists of the settings of the model's layers, the rows of its data (for a stream, those of
-    its first buffer) and the settings of its batches, seed included. The state of another run is refused. Optimizer
+    The identity of a run consists of the settings of the model's layers, the rows of its data (for a stream, the rows
+    of its first buffer) and the settings of its batches, seed included. The state of another run is refused. Optimizer
     settings are not compared, so that a run can continue with a lower learning rate or a longer schedule.
 
     SIGTERM, with which a scheduler announces that it will kill the process, ends `fit`: after the batch under way the
     state is saved, and the process exits with 0. Of several workers one signal ends all. (A program's own handler of
     SIGTERM is left alone, and nothing is handled outside of the main thread.) Where a state cannot be written, as on a
-    full disk, a warning says so and training goes on; the last ones stay.
+    full disk, a warning says so and training continues; the last states are kept.
 
     Several workers (`MultiWorkerMirroredStrategy`) need one folder that all of them see; the chief writes it.
 
@@ -59,7 +59,7 @@ class Resume(keras.callbacks.Callback):
     Put it last in `fit(callbacks=...)`, before `AverageEpochs` only: the state then includes the results of the others.
 
     Args:
-        folder: Where to save. The last two states are kept, each about three times the size of the weights.
+        folder: Folder for the states. The last two states are kept, each about three times the size of the weights.
         dataset: The dataset given to `fit`, made by `task.dataset` or `data.pipeline.batches`, or by `map`, `prefetch`
             or `with_options` of one: its `position` is saved and set.
         every: Batches between two states. The start of each epoch and the end of `fit` are saved too.
@@ -277,12 +277,12 @@ class Resume(keras.callbacks.Callback):
         if begun > self.params["epochs"]:
             raise ValueError(
                 f"Received epochs={self.params['epochs']} for the run in {self.folder}, which has begun {begun}. "
-                "Expected as many or more; remove the folder to start anew, or choose another one."
+                "Expected at least as many; remove the folder to start anew, or choose another folder."
             )
         return restored
 
     def _check_workers(self) -> None:
-        """Raise a `ValueError` if the workers do not all go on from the same state of the same run."""
+        """Raise a `ValueError` unless all workers resume from the same state of the same run."""
         state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
         checksum = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
         if not is_agreed(self._strategy, checksum):

@@ -22,7 +22,7 @@ def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
 
     Args:
         model: Weights, optimizer, dtypes and names of layers are not part of the identity.
-        dataset: Made by `data.pipeline.batches`. One without `identity` adds nothing.
+        dataset: Data set made by `data.pipeline.batches`. A data set without `identity` adds nothing.
     """
     layers = [layer for layer in all_layers(model) if not isinstance(layer, keras.Model)]
     data = dataset.identity() if hasattr(dataset, "identity") else {}
@@ -33,7 +33,7 @@ def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, 
     """Raise a `ValueError` if the state in `folder` belongs to another run.
 
     Args:
-        folder: Where the state was saved.
+        folder: Folder of the saved state.
         saved: The identity in that state; None if version 0.1.0 wrote it.
         run: The identity of the present run.
     """

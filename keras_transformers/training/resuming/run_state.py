@@ -116,7 +116,7 @@ def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
         )
     if len(state["callbacks"]) != callbacks:
         raise ValueError(
-            f"the state in {folder} is of {len(state['callbacks'])} callbacks, and `Resume` was given {callbacks}: "
+            f"the state in {folder} has {len(state['callbacks'])} callbacks, and `Resume` was given {callbacks}: "
             "expected the callbacks that the run was started with."
         )
 

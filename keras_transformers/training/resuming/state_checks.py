@@ -1,4 +1,4 @@
-"""Checks of what `Resume` is given: data set, variables and steps must be those of the saved run."""
+"""Checks of what `Resume` is given: data set, variables and steps must match the saved run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def check_dataset(dataset: Any) -> None:
         raise ValueError(_without_position(dataset))
     if not hasattr(dataset, "identity"):
         warnings.warn(
-            f"{dataset} has no `identity`, so Resume cannot tell whether a later run has the same data. "
-            "Expected one made by `task.dataset`.",
+            f"{dataset} has no `identity`, so Resume cannot check whether a later run has the same data. Expected a "
+            "data set made by `task.dataset`.",
             stacklevel=3,
         )
 

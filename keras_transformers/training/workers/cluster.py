@@ -22,7 +22,7 @@ class Cluster(NamedTuple):
 
     Attributes:
         workers: Addresses, `host:port`.
-        index: Of this process.
+        index: Index of this process.
     """
 
     workers: tuple[str, ...]
@@ -82,7 +82,7 @@ def _from_tf_config(text: str) -> Cluster | None:
             f"Received TF_CONFIG with task {kind!r} {index!r}, with {len(own)} of that type in its cluster; expected "
             "one of them, with an index from 0."
         )
-    return Cluster(addresses, index + len(chiefs) * (kind == "worker"))
+    return Cluster(addresses, index + len(chiefs) if kind == "worker" else index)
 
 
 def _addresses(jobs: Mapping[str, Any], name: str) -> list:

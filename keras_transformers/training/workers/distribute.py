@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from keras_transformers.training.workers.own_batches import make_own_rows
+from keras_transformers.utils.backends import check_task_backend
 from keras_transformers.utils.keras_private import (
     build_for_batch,
     replace_first_look,
@@ -25,11 +26,7 @@ def check_backend() -> None:
 
     >>> check_backend()
     """
-    if (backend := keras.backend.backend()) not in ("tensorflow", "jax"):
-        raise ValueError(
-            f"tasks run on TensorFlow and JAX: received the backend {backend!r}. Set KERAS_BACKEND=tensorflow or jax "
-            "before Keras is imported."
-        )
+    check_task_backend(keras.backend.backend())
 
 
 def num_replicas() -> int:
@@ -117,7 +114,7 @@ def adapt_fit(model: keras.Model) -> None:
     """Let `fit` and `evaluate` of a model that was made in the scope of a strategy take all batches and workers.
 
     Args:
-        model: Any other model does not change.
+        model: Model to adapt; a model made outside the scope of a strategy does not change.
 
     Example:
 
@@ -135,11 +132,11 @@ def take_uneven_batches(model: keras.Model) -> None:
     """Let `fit` and `evaluate` start with a batch that does not divide evenly among the replicas.
 
     To find the shapes of a batch, Keras adds up the replicas' parts of the first one. This fails if the parts have
-    different shapes, and uses up one epoch of a data set that counts its epochs. Here the shapes are those of the data
+    different shapes, and uses up one epoch of a data set that counts its epochs. Here the shapes come from the data
     set's `element_spec`.
 
     Args:
-        model: Made in the scope of a strategy.
+        model: Model made in the scope of a strategy.
     """
     distributed = _tensorflow().distribute.DistributedDataset
 
@@ -158,7 +155,7 @@ def log_over_workers(model: keras.Model) -> None:
     Keras averages what the workers log over its first axis, which a scalar does not have: here each value gets one.
 
     Args:
-        model: Made in the scope of a strategy of several workers.
+        model: Model made in the scope of a strategy with several workers.
     """
     for name in ("train_step", "test_step"):
         setattr(model, name, partial(_with_first_axis, getattr(type(model), name), model))
@@ -205,8 +202,8 @@ def sum_over_replicas(strategy: Any | None, number: int) -> int:
     """Return the sum, over all replicas, of the number that their worker calls this with; each worker must call it.
 
     Args:
-        strategy: Of several workers; with any other, or None, there is one replica.
-        number: From -2^31 to 2^31 - 1, as the sum is.
+        strategy: Distribution strategy with several workers; with any other, or None, there is one replica.
+        number: Number from -2^31 to 2^31 - 1; the sum is in this range, too.
 
     Example:
 
@@ -249,7 +246,7 @@ def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
     outside of the replicas, and calls `update` on each replica from there, as Keras' `LossScaleOptimizer` does.
 
     Args:
-        condition: Returns a () boolean tensor that is the same on all replicas.
+        condition: Function that returns a () boolean tensor that is the same on all replicas.
         update: Assigns variables; returns nothing.
     """
     if supports_no_merge_call():  # GPUs under XLA

@@ -24,7 +24,7 @@ def model_parallel(
     made.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         shape: `(data, model)`: into how many parts the rows of a batch and the matrices are split; their product is
             the number of devices. `(1, 8)` splits matrices only.
         devices: Names as of `keras.distribution.list_devices()`; all of them when None.
@@ -68,7 +68,7 @@ def layout_map(
     columns where the vocabulary does not divide. Paper: Shoeybi et al. 2019, https://arxiv.org/abs/1909.08053.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
         mesh: The devices.
         axis: The axis of the mesh over which matrices are split.
 

@@ -1,4 +1,4 @@
-"""Batches of which each of several workers makes its own rows alone."""
+"""Batches of which each of several workers makes only its rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from keras_transformers.data.batches.own_rows import Share
 
 
 def make_own_rows(strategy: Any) -> None:
-    """Let each worker of a strategy make its own rows of the batches of `data.pipeline.batches`.
+    """Let each worker of a strategy make only its rows of the batches of `data.pipeline.batches`.
 
     TensorFlow's own way is that every worker makes all batches and throws away the rows of the others. The rows here
-    are those of one worker's batches, padded as there, divided among the replicas as evenly as can be. Data sets that
-    cannot be made apart (`Batches.own` is None) or are no `Batches` are distributed as TensorFlow does it.
+    are the same as in one worker's batches, padded as there, divided among the replicas as evenly as can be. Data sets
+    that cannot be made apart (`Batches.own` is None) or are no `Batches` are distributed as TensorFlow does it.
 
     Args:
-        strategy: Of several workers. Its `experimental_distribute_dataset`, which Keras calls in `fit` and `evaluate`,
-            is replaced, once.
+        strategy: Distribution strategy with several workers. Its `experimental_distribute_dataset`, which Keras calls
+            in `fit` and `evaluate`, is replaced, once.
     """
     if "experimental_distribute_dataset" in vars(strategy):
         return

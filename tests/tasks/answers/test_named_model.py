@@ -72,14 +72,14 @@ class Subclass(keras.Model):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Subclass(), r"received Subclass, a model without inputs of its own: .* Call it on inputs first"),
+        (lambda: Subclass(), r"received Subclass, a model without defined inputs: .* Call it on inputs first"),
         (lambda: keras.Sequential([keras.layers.Dense(2)]), "received Sequential, .* sequential and not built"),
         (lambda: keras.layers.Dense(2), "expected a functional keras.Model: received a Dense"),
         (lambda: keras.Model([x := symbol("a"), y := symbol("b")], x + y), "or with inputs named token_ids, .*'a'"),
         (lambda: keras.Model(x := symbol("segment_ids"), x * 2), "received {'segment_ids'"),
         (lambda: keras.Model(x := keras.Input((), name="token_ids"), x * 2), r"one input \(batch, length\)"),
         (lambda: keras.Model([x := symbol("token_ids", 3), y := symbol("padding_mask")], x * y), r"\(None, 3\)"),
-        (lambda: keras.Model(x := symbol("token_ids"), {"truncated": x * 2}), r"\['truncated'\], .* Rename"),
+        (lambda: keras.Model(x := symbol("token_ids"), {"truncated": x * 2}), r"\['truncated'\]; .* Rename"),
         (
             lambda: keras.Model(x := symbol("token_ids"), twice(x)),
             r"two outputs would have one name: received \['both'\]",

@@ -27,9 +27,11 @@ OTHER_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "classification": [
         *({"labels": 2, "problem": problem} for problem in ("multi_label", "regression")),
         {"labels": ["contradiction", "entailment"]},
+        {"labels": 1_001},
     ],
     "token_classification": [{"labels": ["O", "B-x", "I-x"]}],
-    "sentence_embedding": [{"prompts": {"query": "find: ", "document": ""}}],
+    "sentence_embedding": [{"prompts": {"query": "find: ", "document": ""}}, {"sparse": {"pooling": "max"}}],
+    "ranking": [{"prompts": {"query": "find: "}}],
 }
 FEW = {"max_new_tokens": 1}
 NAMES = [  # those that generate are traced, which takes seconds
@@ -93,7 +95,8 @@ def test_help_names_what_the_export_takes_and_returns(name):
             served |= {"text", "stop"}
             continue
         for signature, function in answers.signatures.items():
-            columns = next(columns for columns in asked(task, name) if len(columns) == len(function.inputs))
+            texts, *others = asked(task, name)[0]
+            columns = (texts, *others, texts, texts)[: len(function.inputs)]
             rows = answers.read_columns[: len(columns)]
             columns = [read(column) for read, column in zip(rows, columns, strict=True)]
             served |= {signature, *function.inputs, *answers.service.run(signature, columns)}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import bare
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from tensorflow.core.framework.tensor_pb2 import TensorProto
+from exports import warm_up_records, warm_up_requests
 from tiny import LABELS, TEXTS
 
 from keras_transformers.tasks.answers import saved_model as export_module
@@ -57,7 +58,7 @@ def as_text(texts):
 @pytest.mark.integration
 @pytest.mark.parametrize("pairs", [None, list(reversed(HOSTILE))], ids=["text", "pair"])
 def test_exported_is_in_process(task, signatures, pairs):
-    assert sorted(signatures) == ["pair", "serving_default"]
+    assert sorted(signatures) == ["labels", "pair", "serving_default"]
     answer = ask(signatures["serving_default" if pairs is None else "pair"], HOSTILE, pairs)
     expected = task.predict(as_text(HOSTILE), pairs and as_text(pairs))
     assert [label.decode() for label in answer["label"]] == [row["label"] for row in expected]
@@ -76,6 +77,13 @@ def test_a_row_does_not_depend_on_its_neighbours(signatures):
             np.testing.assert_allclose(together[name], rows, atol=1e-6)
         else:
             assert together[name].tolist() == rows.tolist()
+
+
+@pytest.mark.integration
+def test_the_log_names_the_final_folder_only(task, tmp_path, caplog):
+    with caplog.at_level("INFO", logger="tensorflow"):
+        task.export(tmp_path / "logged")
+    assert [record.getMessage() for record in caplog.records] == [f"SavedModel written to: {tmp_path / 'logged'}"]
 
 
 def test_no_rows(signatures):
@@ -110,6 +118,16 @@ def test_an_interrupted_export_leaves_the_old_one(task, folder, monkeypatch):
         task.export(folder)
     assert contents(folder) == before
     assert [path.name for path in folder.parent.iterdir()] == ["1"]
+
+
+@pytest.mark.integration
+def test_a_full_disk_is_told_with_the_folder(task, folder, monkeypatch):
+    before = contents(folder)
+    error = tf.errors.ResourceExhaustedError(None, None, "variables/part-0; No space left on device [Op:SaveV2]")
+    monkeypatch.setattr(tf.saved_model, "save", lambda *_, **__: (_ for _ in ()).throw(error))
+    with pytest.raises(ValueError, match=r"1 cannot be written: there is no space left for it\."):
+        task.export(folder)
+    assert contents(folder) == before
 
 
 def test_what_is_no_saved_model_is_not_replaced(task, tmp_path):
@@ -160,20 +178,21 @@ def test_masked_lm(tmp_path):
     assert ask(signature, [])["tokens"].shape == (0, 1, 5)
 
 
-def records(folder: Path) -> list[bytes]:
-    file = folder / "assets.extra" / "tf_serving_warmup_requests"
-    return [record.numpy() for record in tf.data.TFRecordDataset(str(file))]
+@pytest.mark.integration
+def test_warm_up_requests_are_answered(folder, signatures):
+    requests = [*warm_up_requests(folder)]
+    assert [name for name, _ in requests] == ["serving_default", "pair"]
+    for name, inputs in requests:
+        assert signatures[name](**inputs)["probabilities"].shape == (1, 2)
 
 
 @pytest.mark.integration
-def test_warm_up_requests_are_answered(folder, signatures):
-    message = export_module._messages()["PredictionLog"]
-    requests = [message.FromString(record).predict_log.request for record in records(folder)]
-    assert [request.model_spec.signature_name for request in requests] == ["serving_default", "pair"]
-    for request in requests:
-        tensors = {entry.key: tf.make_ndarray(TensorProto.FromString(entry.value)) for entry in request.inputs}
-        answer = ask(signatures[request.model_spec.signature_name], *tensors.values())
-        assert answer["probabilities"].shape == (1, 2)
+def test_an_export_says_its_labels_in_the_order_of_its_probabilities(task, folder):
+    answers = bare.ask(folder, {"labels": {}, "serving_default": {"text": TEXTS[:1]}})
+    names = answers["labels"]["labels"]
+    assert names == [*task.labels] == json.loads((folder / "assets.extra" / "labels.json").read_text())["labels"]
+    best = int(np.argmax(answers["serving_default"]["probabilities"][0]))
+    assert names[best] == answers["serving_default"]["label"][0]
 
 
 @pytest.mark.parity
@@ -181,7 +200,7 @@ def test_tensorflow_serving_reads_the_warm_up_requests(folder):
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
     inputs = {}
-    for record in records(folder):
+    for record in warm_up_records(folder):
         log = PredictionLog.FromString(record)
         assert log.WhichOneof("log_type") == "predict_log"
         request = log.predict_log.request

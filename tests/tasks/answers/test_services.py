@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tokenizers import Regex, pre_tokenizers
+from tokenizers import Tokenizer as Library
 
+from keras_transformers.families import bert
+from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers.services import check_counts
+from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.lora import add_lora
 
 
@@ -78,3 +83,26 @@ def test_counts():
     for wrong in (0, -1, True, 1.0, 1.5, float("nan"), None, "2", np.bool_(True), [1]):
         with pytest.raises(ValueError, match=r"rows, beams must be at least 1, and whole: received {'beams'"):
             check_counts(rows=3, beams=wrong)
+
+
+def without_ops() -> Tokenizer:
+    """A tokenizer that the library runs, and that cannot be compiled."""
+    library = Library.from_str(Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=40).to_json())
+    library.pre_tokenizer = pre_tokenizers.Split(Regex("ab|a?c"), "isolated")
+    return Tokenizer(library)
+
+
+@pytest.mark.integration
+def test_a_tokenizer_that_cannot_be_compiled_still_learns_and_says_what_works(tmp_path):
+    tokenizer = without_ops()
+    config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    task = Task("classification", config, tokenizer, labels=["no", "yes"])
+    rows = ["a fine film", "a dull film"], ["yes", "no"]
+    task.fit(*rows, epochs=1, verbose=0)
+    assert 0 <= task.evaluate(*rows, verbose=0)["accuracy"] <= 1
+    task.save(tmp_path / "saved")
+    says = r"pre_tokenizer .Split by Regex 'ab\|a\?c', Isolated. .*`predict`, .*These work without, .*: `fit`"
+    for call in (lambda: task.predict(rows[0]), lambda: task.export(tmp_path / "1")):
+        with pytest.raises(ValueError, match=says):
+            call()
+    assert not (tmp_path / "1").exists()

@@ -9,6 +9,7 @@ import pytest
 import questions
 import tensorflow as tf
 import tiny
+from exports import warm_up_requests
 from processes import run_on_jax
 
 import zoo
@@ -90,6 +91,29 @@ def test_requests_without_texts_or_labels(task):
     with pytest.raises(tf.errors.InvalidArgumentError, match="labels must hold one at least"):
         signature(text=tf.constant(TEXTS), labels=tf.zeros([0], tf.string))
     assert task.zero_shot([], TOPICS) == []
+
+
+@pytest.mark.integration
+def test_the_warm_up_of_a_short_model_is_answered(tmp_path):
+    """With 8 tokens, "This example is ." and three special ones leave one for the text."""
+    folder = tmp_path / "1"
+    Task("classification", tiny.config(max_length=8), tiny.tokenizer(), labels=NLI["three"]).export(folder)
+    signatures = tf.saved_model.load(str(folder)).signatures
+    requests = [*warm_up_requests(folder)]
+    assert [name for name, _ in requests] == ["serving_default", "pair", "zero_shot"]
+    for name, inputs in requests:
+        assert signatures[name](**inputs)["probabilities"].shape[0] == 1
+
+
+@pytest.mark.integration
+def test_a_model_too_short_for_its_template(tmp_path):
+    task = Task("classification", tiny.config(max_length=7), tiny.tokenizer(), labels=NLI["three"])
+    with pytest.warns(UserWarning, match="export has no signature 'zero_shot': the label in its template has 4 tokens"):
+        task.export(tmp_path / "1")
+    assert [name for name, _ in warm_up_requests(tmp_path / "1")] == ["serving_default", "pair"]
+    with pytest.raises(ValueError, match="max_length=7 leaves 4 for it and the text: received 'This example is film"):
+        task.zero_shot(["a"], ["film"])
+    assert task.zero_shot(["a"], ["film"], template="{}")[0]["label"] == "film"
 
 
 @pytest.mark.integration

@@ -93,8 +93,8 @@ def test_a_look_at_batches_leaves_their_position(task):
 
 
 REFUSED = [
-    (TEXTS, "classification needs labels, one a text"),
-    ((TEXTS,), "classification needs labels, one a text"),
+    (TEXTS, "classification needs labels, one per text"),
+    ((TEXTS,), "classification needs labels, one per text"),
     (np.array(TEXTS), "classification needs labels"),
     ((TEXTS, LABELS, None, [1.0] * 8), "received a tuple of 4. Expected .texts, labels. or"),
     ((), "received a tuple of 0"),
@@ -147,7 +147,7 @@ def test_shares_that_cannot_be_held_out():
     split = partial(hold_out, share=0.2)
     with pytest.raises(ValueError, match="received validation_data, and validation_split"):
         split({"texts": TEXTS}, (TEXTS, LABELS))
-    with pytest.raises(ValueError, match="'texts': 8, 'labels': 6}: expected as many of each"):
+    with pytest.raises(ValueError, match="'texts': 8, 'labels': 6}: expected the same number of each"):
         split({"texts": TEXTS, "labels": LABELS[:6]}, None)
     with pytest.raises(ValueError, match="of 1 texts leaves 0 to learn from"):
         split({"texts": TEXTS[:1]}, None)

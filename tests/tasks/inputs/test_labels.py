@@ -15,7 +15,7 @@ from keras_transformers.tasks.inputs.labels import make_labels
         (["\ud800", "b"], None, "`labels`: the text at row 0 has the lone surrogate"),
         ({"a", "b"}, None, "a set, which has no order"), ({"a": 0, "b": 2}, None, "a number for each name, 0 to 1"),
         ({"a": 0, "b": 0}, None, "a number for each name"), ({"a": "b", "b": "a"}, None, "a number for each name"),
-        ([1, 2], None, "different strings"), (["a"], None, "one class leaves nothing"), (2, "ranking", "'ranking'"),
+        ([1, 2], None, "different strings"), (["a"], None, "needs at least two labels"), (2, "ranking", "'ranking'"),
     ],
 )  # fmt: skip
 def test_labels_that_are_refused(labels, problem, message):
@@ -53,7 +53,7 @@ def test_names_to_numbers(problem, labels, expected):
 @pytest.mark.parametrize(
     ("problem", "labels", "message"),
     [
-        ("single_label", 5, "a list of labels, one a row: received '5'"),
+        ("single_label", 5, "a list of labels, one per row: received '5'"),
         ("single_label", "ab", "a label for each text"), ("single_label", ["a", "c"], "unknown label 'c'"),
         ("single_label", ["a", 1], "unknown label 1"), ("multi_label", ["a", "b"], r"pass \[\['a'\]"),
         ("regression", ["1", "x"], "numbers, one for each label a text: received 'x' in row 1"),

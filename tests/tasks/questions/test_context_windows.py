@@ -33,7 +33,7 @@ def test_windows_that_hold_nothing():
 
 def test_a_tokenizer_without_special_tokens():
     tokenizer = Tokenizer.train(["a b"], vocabulary_size=300, model="byte_pair")
-    with pytest.raises(ValueError, match="special tokens before a question"):
+    with pytest.raises(ValueError, match="a special token before a question"):
         plan_windows(tokenizer, 64, 128)
 
 

@@ -49,9 +49,9 @@ def test_forms_that_are_refused(label):
     ("answer", "message"),
     [
         ((0, "Bob"), ""), ((36, "Bob"), ""),
-        ((1, "Bob"), "at character 1 of its context, where 'ob ' stands, but at 0, 36"),
-        ((25, "New York"), "where 'New  Yor' stands, nor anywhere else"),
-        ((99, "Bob"), "where '' stands, but at 0, 36"),
+        ((1, "Bob"), "at character 1 of its context ('ob ' is there), but at 0, 36"),
+        ((25, "New York"), "('New  Yor' is there), nor anywhere else"),
+        ((99, "Bob"), "('' is there), but at 0, 36"),
     ],
 )  # fmt: skip
 def test_places(answer, message):

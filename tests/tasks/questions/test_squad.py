@@ -66,7 +66,7 @@ WRONG = {
         1,
         WHERE + "the answer 'Ann' is not at character 1.*'nn '.*0",
     ),
-    "nowhere": ((*QUESTION, "answers", 0, "text"), "Eve", WHERE + "the answer 'Eve'.*'Ann' stands, nor anywhere else"),
+    "nowhere": ((*QUESTION, "answers", 0, "text"), "Eve", WHERE + "the answer 'Eve'.*'Ann' is there.*nor anywhere"),
     "other case": ((*QUESTION, "answers", 0, "text"), "ann", WHERE + "the answer 'ann'.*'Ann'"),
     "no start": ((*QUESTION, "answers", 0), {"text": "Ann"}, WHERE + "expected answers as"),
     "empty": ((*QUESTION, "answers", 0, "text"), "", WHERE + "expected answers as"),

@@ -79,7 +79,7 @@ def test_conllu(write):
         ("Ann\tO\n", True, "no column True"),
         ("", None, "no rows"),
         ("\n# only this\n\n", None, "no rows"),
-        (b"Ann\tO\n\xff\tO\n", None, "line 2: byte 0xff is not UTF-8"),
+        (b"Ann\tO\n\xff\tO\n", None, "line 2, byte 6: 0xff cannot be decoded as utf-8"),
     ],
 )
 def test_errors_of_conll(write, content, column, message):
@@ -136,7 +136,8 @@ def test_json_lines(write):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{", "line 2: not JSON"), ("[]", "expected .* the line has list"), ('{"text": "a"}', "the line has text"),
+        ("{", "line 2: not JSON"), ("[]", "expected a JSON object"),
+        ('{"text": "a", "text": "b"}', "has 'text' more than once"), ('{"text": "a"}', "the line has text"),
         ('{"words": ["a"], "text": "a"}', "the line has words, text"), ('{"text": 1, "entities": []}', "'text' is 1"),
         ('{"text": "a", "entities": {}}', "'entities' is {}; expected a list of objects"),
         ('{"words": ["a"], "labels": [1]}', "'labels' is .*; expected a list of strings"),

@@ -45,7 +45,9 @@ def test_labels_that_are_of_no_scheme_are_named(odd):
     labels = TokenLabels((*BIO.names, odd))
     assert labels.odd == (odd,) and labels.scheme == "bio" and labels.types == BIO.types
     assert labels.parts[-1] == ("O", "") and labels.bounds[0].shape == (7, 7)
-    with pytest.raises(ValueError, match=rf"of the scheme BIO, such as 'B-x', but \[{odd!r}\] are not.* is in row 1"):
+    with pytest.raises(
+        ValueError, match=rf"follow the scheme BIO, such as 'B-x', but \[{odd!r}\] are not.* is in row 1"
+    ):
         labels_in([[*BIO.names], ["O", odd]])
 
 
@@ -107,7 +109,7 @@ def test_entities_of_several_words():
     assert [BIOES.names[number] for number in BIOES.entity("x", 2)] == ["B-x", "E-x"]
     assert [BIOES.names[number] for number in BIOES.entity("x", 1)] == ["S-x"]
     assert [BIO.names[number] for number in BIO.entity("y-z", 2)] == ["B-y-z", "I-y-z"]
-    with pytest.raises(ValueError, match=r"unknown type of entity 'q'; those of the labels are \['x', 'y-z'\]"):
+    with pytest.raises(ValueError, match=r"unknown type of entity 'q'; the labels have \['x', 'y-z'\]"):
         BIO.entity("q", 1)
 
 

@@ -113,7 +113,7 @@ def test_a_label_that_a_split_word_needs():
 
 @pytest.mark.integration
 def test_labels_that_no_text_has_are_told_in_training(task):
-    with pytest.warns(UserWarning, match=r"no text has the label\(s\) I-person, I-place: nothing is learnt"):
+    with pytest.warns(UserWarning, match=r"no text has the label\(s\) I-person, I-place: the model cannot learn them"):
         task.dataset([["Ann", "in", "Oslo"]], [["B-person", "O", "B-place"]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -124,7 +124,9 @@ def test_labels_that_no_text_has_are_told_in_training(task):
 
 def test_what_is_lost_is_told(task):
     options = {"shuffle": False}
-    with pytest.warns(UserWarning, match=r"2 of 3 words give no token, such as '\\u200d' in row 0: they are neither"):
+    with pytest.warns(
+        UserWarning, match=r"2 of 3 words give no token, such as '\\u200d' in row 0: they are used neither"
+    ):
         task.dataset([["\u200d", "Ann"], ["\u00ad"]], [["O", "O"], ["O"]], **options)
     with pytest.warns(UserWarning, match="1 of 2 entities begin or end inside a word .* such as 'An' in row 0"):
         task.dataset(["Ann", "Bob"], [[(0, 2, "person")], [(0, 3, "person")]], **options)
@@ -164,10 +166,10 @@ def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name)
 @pytest.mark.filterwarnings("ignore:no text has the label")
 def test_a_label_of_no_scheme_is_told_and_refused_in_training():
     """A task with an odd tag finds entities, not plain tags, and learns from no such row."""
-    with pytest.warns(UserWarning, match=r"of the scheme BIO, such as .* but \['o'\] are not: correct them"):
+    with pytest.warns(UserWarning, match=r"follow the scheme BIO, such as .* but \['o'\] are not: correct them"):
         task = entities.token_classifier([*NAMES, "o"])
     assert {"f1", "precision"} <= {metric.name for metric in task.parts.metrics()["logits"]}
     assert "entities" in task.predict(TEXTS[:1])[0]
     assert targets_of(task, WORDS[:1], LABELS[:1]) == targets_of(entities.token_classifier(), WORDS[:1], LABELS[:1])
-    with pytest.raises(ValueError, match=r"row 1: label 'o': most labels are of the scheme BIO"):
+    with pytest.raises(ValueError, match=r"row 1: label 'o': most labels follow the scheme BIO"):
         targets_of(task, WORDS[:2], [LABELS[0], ["o"] * len(WORDS[1])])

@@ -83,7 +83,7 @@ def test_no_vectors(precision):
     ("arguments", "message"),
     [
         ((vectors(), "int4"), "precision must be one of"), ((vectors(), ["int8"]), "precision must be one of"),
-        ((vectors(), "binary", np.zeros((2, 19))), "ranges are of int8 and uint8"),
+        ((vectors(), "binary", np.zeros((2, 19))), "ranges are for int8 and uint8"),
         ((vectors(1), "int8"), "of at least 2 texts, better of 1,000: received 1. Give ranges="),
         ((vectors(), "int8", np.zeros((2, 3))), r"finite floats \(2, 19\), of `vector_ranges`: received float64, sh"),
         ((vectors(), "int8", np.array([[1.0] * 19, [0.0] * 19])), "the least and the greatest value"),
@@ -108,7 +108,7 @@ SHORT = quantize(vectors(), "int8")
 @pytest.mark.parametrize(
     ("queries", "corpus", "options", "message"),
     [
-        (vectors(1), SHORT, {}, "ranges=, of `vector_ranges`, tell .* received none"),
+        (vectors(1), SHORT, {}, "ranges=, from `vector_ranges`, are needed .* received none"),
         (vectors(1), quantize(vectors(), "binary"), {"ranges": vector_ranges(vectors())}, "a corpus of bits"),
         (vectors(1), vectors(), {"ranges": vector_ranges(vectors())}, "a corpus of float32"),
         (vectors(1), SHORT[:, :7], {}, "vectors of 19 numbers, the corpus of 7: .* for binary vectors 3 bytes"),

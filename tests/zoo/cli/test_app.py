@@ -15,7 +15,7 @@ from command_line import ROWS, fail, invoke, python, run
 import zoo
 from zoo.__main__ import app
 from zoo.cli import describe as describe_verb
-from zoo.cli.app import check_loadable, loadable, print_facts
+from zoo.cli.app import OPTIONS, check_loadable, explain, loadable, print_facts
 
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """
@@ -29,7 +29,8 @@ for arguments in (["--help"], ["finetune", "--help"], ["list"], ["describe", "mi
         assert not end.code, arguments
 """
 ONEDNN = """
-import os
+import os, sys
+sys.modules["keras"] = None
 os.environ.pop("TF_ENABLE_ONEDNN_OPTS", None)
 os.environ.update({environment}, TF_CPP_MIN_LOG_LEVEL="0")
 import zoo.__main__
@@ -176,6 +177,29 @@ def test_names_are_checked_with_what_is_said_of_them(tmp_path):
     check_loadable(str(tmp_path))
     check_loadable("mini_bert_en")
     check_loadable("hf:org/repo")
-    with pytest.raises(ValueError, match="whose files say it"):
+    with pytest.raises(ValueError, match="whose files specify it"):
         check_loadable(str(zoo.describe("mini_bert_en").folder), num_heads=2)
     assert loadable(None) is None and loadable("mini_bert_en") == "mini_bert_en"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("pass them as pairs=.", "pass them as --text-pair."),
+        ("Name the columns: text= and label=.", "Name the columns: --text and --label."),
+        ("say lowercase=True or lowercase=False.", "say --lowercase or --cased of `python -m zoo convert`."),
+        ("give num_heads=...", "give --num-heads of `python -m zoo convert`"),
+        ("Say encoding='utf-16', or field='text'.", "Say --encoding utf-16, or --field text."),
+        ("received pairs=['a'], context= and label=3", "received pairs=['a'], context= and label=3"),
+    ],
+)
+def test_arguments_of_python_are_named_as_options(message, told):
+    assert explain(ValueError(message)) == (told, 2)
+
+
+def test_errors_of_python_calls_name_no_options():
+    """The command line translates names of arguments: `app.OPTIONS`."""
+    options = {option[2:] for option in re.findall(r"--[a-z-]+", str(OPTIONS))}
+    named = re.compile(rf"--(?:{'|'.join(sorted(options))})\b")
+    files = sorted((Path(__file__).resolve().parents[3] / "keras_transformers").rglob("*.py"))
+    assert [str(path) for path in files if named.search(path.read_text(encoding="utf-8"))] == []

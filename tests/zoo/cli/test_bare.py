@@ -30,12 +30,20 @@ def test_values_become_those_of_json(value, expected):
     json.dumps(bare.plain(value))
 
 
-@pytest.mark.integration
-def test_it_answers_as_the_task_does(folders, tmp_path):
-    """A pair here: `finetune` asks for a text."""
+@pytest.fixture(scope="module")
+def exported(folders, tmp_path_factory):
+    """A classifier, and the folder of its export."""
+    folder = tmp_path_factory.mktemp("exported") / "1"
     task = zoo.load(folders["classification"])
-    task.export(tmp_path / "1")
-    done = python(bare.__file__, str(tmp_path / "1"), "a fine film", "the day")
+    task.export(folder)
+    return task, str(folder)
+
+
+@pytest.mark.integration
+def test_it_answers_as_the_task_does(exported):
+    """A pair here: `finetune` asks for a text."""
+    task, folder = exported
+    done = python(bare.__file__, folder, "a fine film", "the day")
     assert (done.returncode, done.stderr) == (0, "")
     answer, (expected,) = json.loads(done.stdout), task.predict(["a fine film"], ["the day"])
     assert (answer["label"], answer["truncated"]) == (expected["label"], False)
@@ -43,12 +51,11 @@ def test_it_answers_as_the_task_does(folders, tmp_path):
 
 
 @pytest.mark.integration
-def test_it_takes_texts_that_no_argument_can_hold(folders, tmp_path):
+def test_it_takes_texts_that_no_argument_can_hold(exported):
     """A zero byte, an emoji, and more than the 128 KiB of an argument."""
-    zoo.load(folders["classification"]).export(tmp_path / "1")
     text = "a fine\0film 😀 " + "day " * 50_000
     done = subprocess.run(
-        [sys.executable, bare.__file__, str(tmp_path / "1")], input=json.dumps([text]), capture_output=True, text=True
+        [sys.executable, bare.__file__, exported[1]], input=json.dumps([text]), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["label"] in ("bad", "good") and json.loads(done.stdout)["truncated"]

@@ -73,8 +73,8 @@ def test_the_table_of_a_terminal(lines):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--lengths", "8;16"), "--lengths must be whole numbers with commas between them: received '8;16'"),
-        (("--widths", ""), "--widths must be whole numbers"),
+        (("--lengths", "8;16"), "--lengths must be comma-separated whole numbers: received '8;16'"),
+        (("--widths", ""), "--widths must be comma-separated whole numbers"),
         (("--lengths", "8"), "lengths must be two or more different integers from 2"),
         (("--widths", "0,8"), "widths must be two or more different integers from 1"),
         (("--kernel", "1"), "kernel must be an integer from 2: received 1"),

@@ -125,7 +125,7 @@ def test_what_is_no_place_to_write(old):
         assert "file is a file" in fail("convert", "old", "file", *options)[1]
         assert "full exists and holds no config.json" in fail("convert", "old", "full", *options)[1]
         for same in ("old", "./old", "link", "../" + Path.cwd().name + "/old"):
-            assert "is the folder to read: expected another one" in fail("convert", "old", same, *options)[1]
+            assert "is the folder to read: give another folder" in fail("convert", "old", same, *options)[1]
     assert content("old") == before
     assert sorted(path.name for path in Path().iterdir()) == ["file", "full", "link", "old"]
 
@@ -166,7 +166,7 @@ def test_the_task_of_a_class_that_is_unknown(old):
     values = json.loads(path.read_text()) | {"architectures": ["MyBert"]}
     del values["zoo_task"]
     path.write_text(json.dumps(values))
-    assert "names MyBert, not known here: say what for" in refused("old", "new")
+    assert "names MyBert, not known here: give --task, one of" in refused("old", "new")
     rows = printed("old", "new", "--task", "classification")
     assert rows["head"] == "BertForSequenceClassification: bad, good"
 

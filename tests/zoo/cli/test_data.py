@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from zoo.cli.data import Columns, as_known, label_names, parse_label, read_labelled, read_texts, requests
+from keras_transformers.tasks.parts import find_kind
+from zoo.cli.data import (
+    Columns,
+    as_known,
+    examples_of,
+    label_names,
+    parse_label,
+    read_labelled,
+    read_texts,
+    requests,
+    rows_of,
+)
 
 
 @pytest.mark.parametrize("label", [None, 3])
@@ -42,6 +53,7 @@ def test_labels_of_each_problem(value, problem, expected):
         (["x"], "single_label"),
         ({"a": 1}, "single_label"),
         (None, "single_label"),
+        (float("nan"), "single_label"),
         ("high", "regression"),
         ("inf", "regression"),
         (None, "regression"),
@@ -88,7 +100,7 @@ def test_numbers_of_several_labels_are_one(tmp_path):
 @pytest.mark.parametrize("label", ["b", ["a", "b"]])
 def test_an_unknown_label_is_told_with_its_row(tmp_path, label):
     (tmp_path / "rows.csv").write_text('text,label\n"x\ny",a\nz,b\n')
-    with pytest.raises(ValueError, match=r"row 2 \(line 4\): unknown label 'b'; those of the model are \['a'\]"):
+    with pytest.raises(ValueError, match=r"row 2 \(line 4\): unknown label 'b'; the labels of the model are \['a'\]"):
         as_known(tmp_path / "rows.csv", Columns(), {"labels": ["a", label]}, ["a"], "the model")
 
 
@@ -126,3 +138,54 @@ def test_texts_of_a_language_model_are_lines_or_a_column(tmp_path):
     (tmp_path / "rows.tsv").write_text("one\tnext\n")
     table = read_texts(tmp_path / "rows.tsv", Columns(0, label=1))
     assert (table.texts, table.labels) == (["one"], ["next"])
+
+
+OF_TASKS = {  # content in which {} is a word, how the columns are named, and the task
+    "rows.csv": ("text,label\r\n{},good\r\n", {}, "classification"),
+    "rows.tsv": ("{}\tgood\n", {"text": 0, "label": 1}, "classification"),
+    "rows.jsonl": ('{{"text": "{}", "label": "good"}}\n', {}, "classification"),
+    "rows.json": ('[{{"text": "{}", "label": "good"}}]', {}, "classification"),
+    "pairs.csv": ("a,b\n{},b\n", {"text": "a", "text_pair": "b"}, "sentence_embedding"),
+    "lines.txt": ("{}\n", {}, "causal_lm"),
+    "words.conll": ("{}\tO\n", {}, "token_classification"),
+    "words.conllu": ("1\t{}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n", {}, "token_classification"),
+    "words.jsonl": ('{{"words": ["{}"], "labels": ["O"]}}\n', {}, "token_classification"),
+    "squad.json": (
+        '{{"data": [{{"paragraphs": [{{"context": "c", "qas": [{{"question": "{}", "answers": []}}]}}]}}]}}',
+        {},
+        "question_answering",
+    ),
+    "choices.jsonl": ('{{"text": "{}", "choices": ["a", "b"], "label": 0}}\n', {}, "multiple_choice"),
+    "documents.txt": ("{}\n\nb\n", {}, "pretraining"),
+}
+
+
+@pytest.mark.parametrize("name", OF_TASKS)
+def test_files_of_all_tasks_in_other_encodings(tmp_path, name):
+    content, columns, task = OF_TASKS[name]
+    kind = find_kind(task)
+    for word, encoding in (
+        ("größer", "cp1252"),
+        ("счастливые-семьи-похожи-друг-на-друга", "koi8-r"),
+        ("größer", "utf-16"),
+        ("表示", "shift_jis"),
+    ):
+        (tmp_path / name).write_bytes(content.format(word).encode(encoding))
+        given = Columns(**columns, encoding=encoding)
+        texts = examples_of(kind, tmp_path / name, given, "single_label")["texts"]
+        first = texts[0] if isinstance(texts[0], str) else texts[0][0]
+        assert first == word
+        if task not in ("pretraining", "causal_lm"):
+            assert word in str(next(rows_of(iter(()), tmp_path / name, given, kind))[0])
+        if encoding != "shift_jis":
+            with pytest.raises(ValueError, match=f"(?s){name}.*{'UTF-16' if encoding == 'utf-16' else encoding}"):
+                examples_of(kind, tmp_path / name, Columns(**columns), "single_label")
+    (tmp_path / name).write_bytes(content.format("fine p\xe9 day").encode("latin-1"))
+    texts = examples_of(kind, tmp_path / name, Columns(**columns, errors="replace"), "single_label")["texts"]
+    assert "p\ufffd" in str(texts)
+
+
+def test_places_are_told_in_the_encoding_of_the_file(tmp_path):
+    (tmp_path / "rows.csv").write_bytes('text,label\n"größer,\nals",good\nb,\n'.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"rows\.csv, row 2 \(line 4\): '' is no label"):
+        read_labelled(tmp_path / "rows.csv", Columns(encoding="utf-16"), "single_label")

@@ -28,7 +28,7 @@ MODELS = {
     "gpt_mini": "no model 'gpt_mini' in the zoo. The nearest names are ['gpt_mini_en'",
     "runs/finetund": "no folder 'runs/finetund'. Give a folder, a name of zoo.names(), or 'hf:org/repo'. The nearest "
     "names there are ['finetuned'].",
-    "runs/finetuned": "there is no checkpoint in runs/finetuned: expected the config.json of `transformers`",
+    "runs/finetuned": "there is no checkpoint in runs/finetuned: expected a folder with the config.json",
     "transformer_base": "no weights for 'transformer_base', only sizes",
     "hf:": "expected 'hf:org/repo'",
 }
@@ -110,6 +110,6 @@ def test_what_is_read_is_not_written_over(tmp_path):
     other.hardlink_to(table)
     common = "finetune", "--train", table, "--out", tmp_path / "model"
     for report in (table, other):
-        assert "which is a file to read" in fail(*common, "--report", report)[1]
-    assert "which is a file to read" in fail(*common, "--split", 0, "--test", other, "--report", table)[1]
+        assert "is one of the files to read" in fail(*common, "--report", report)[1]
+    assert "is one of the files to read" in fail(*common, "--split", 0, "--test", other, "--report", table)[1]
     assert table.read_text() == "text,label\na,x\nb,y\n"

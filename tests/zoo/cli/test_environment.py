@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 from command_line import python
 
-from zoo.cli.environment import quiet_unless_chief
+from zoo.cli.environment import quiet_unless_chief, standard_lines
 
 
 @pytest.mark.slow
@@ -24,3 +25,23 @@ def test_the_chief_prints(index, printed, monkeypatch, capsys):
     with quiet_unless_chief("multi_worker"):
         print("here")
     assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "koi8-r", "utf-8-sig"])
+def test_lines_of_standard_input(monkeypatch, encoding):
+    content = io.BytesIO("привет\r\n\nмир".encode(encoding))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content, encoding="ascii", errors="surrogateescape"))
+    assert [*standard_lines("utf-8" if encoding == "utf-8-sig" else encoding, "strict")] == ["привет", "", "мир"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\n\xe9t\xe9\n", "standard input, after line 0: 0xe9 cannot be decoded as utf-8 .*encoding=.*--file"),
+        ("ab".encode("utf-16-le"), "standard input, line 1: a zero byte"),
+    ],
+)
+def test_standard_input_in_another_encoding(monkeypatch, content, message):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), encoding="latin-1"))
+    with pytest.raises(ValueError, match=message):
+        list(standard_lines("utf-8", "strict"))

@@ -69,7 +69,7 @@ def test_texts_of_a_file_are_searched(tmp_path):
 def test_texts_that_cannot_be_searched_are_refused(folders, tmp_path):
     page, texts = tmp_path / "page.html", tmp_path / "texts.txt"
     command = ("explore", folders["classification"], "a film", "--html", page, "--among")
-    assert "--among takes a file of texts" in fail(*command, texts)[1]
+    assert "--among takes a file with one text per line" in fail(*command, texts)[1]
     texts.write_text("a film\na day\n")
     assert "classification gives no vectors to search by" in fail(*command, texts)[1]
     texts.write_text("a" * 1_000_001)
@@ -90,7 +90,7 @@ def test_a_folder_that_does_not_exist_is_refused_before_anything_is_loaded(tmp_p
 def test_a_port_that_is_taken_is_refused():
     with socket.create_server((HOST, 0)) as server:
         port = server.getsockname()[1]
-        with pytest.raises(ValueError, match=f"port {port} cannot be had .* name another one with --port"):
+        with pytest.raises(ValueError, match=f"port {port} is not available .* give another --port"):
             serve(None, "a model", View("a"), port)
 
 

@@ -11,7 +11,7 @@ import pytest
 from command_line import LABELS, ROWS, fail, invoke, run
 
 import zoo
-from keras_transformers.tasks import Task
+from keras_transformers.tasks import Task, reports
 from zoo.cli import finetune
 
 
@@ -33,6 +33,7 @@ def test_finetune_goes_all_the_way(folders, table, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit")
 def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp_path, served):
     rows = [{"a": "a fine film", "b": "the day", "c": "x|y"}, {"a": "a dull book", "b": "the play", "c": ""}]
     out, export = tmp_path / "out", tmp_path / "served" / "1"
@@ -45,6 +46,7 @@ def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit", "no_export")
 def test_finetune_numbers(folders, table, tmp_path, served):
     rows = [{"text": "a fine film", "stars": 4.5}, {"text": "a dull book", "stars": 1}]
     train = table("train.jsonl", rows)
@@ -55,6 +57,7 @@ def test_finetune_numbers(folders, table, tmp_path, served):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit")
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_a_run_that_diverges_is_told_and_not_saved(folders, table, tmp_path, served, epochs):
     """In the only step, too, whose loss is finite as it is taken before the update."""
@@ -66,6 +69,7 @@ def test_a_run_that_diverges_is_told_and_not_saved(folders, table, tmp_path, ser
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit", "no_export")
 def test_one_table_is_split_and_the_best_epoch_kept(folders, table, tmp_path, served):
     """What is printed of the epochs, the report and the saved model agree."""
     words = {"good": ("fine", "warm", "bright"), "bad": ("dull", "grey", "cold")}
@@ -95,6 +99,7 @@ def test_one_table_is_split_and_the_best_epoch_kept(folders, table, tmp_path, se
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit", "no_export")
 @pytest.mark.parametrize("count", [1, 2])
 def test_tiny_tables(folders, table, tmp_path, served, count):
     rows = [{"text": text, "stars": 2.0} for text in (*LABELS, "the dull song")][:count]
@@ -186,7 +191,7 @@ def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, 
 def test_folders_in_one_another_are_refused(table, tmp_path, monkeypatch, out, export):
     monkeypatch.setattr(zoo, "load", never, raising=False)
     folders = ("--out", tmp_path / out, "--export", tmp_path / export)
-    assert "side by side" in fail("finetune", "--train", table("train.csv", ROWS), *folders)[1]
+    assert "give separate folders" in fail("finetune", "--train", table("train.csv", ROWS), *folders)[1]
 
 
 def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tmp_path):
@@ -196,14 +201,15 @@ def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tm
 
 
 @pytest.mark.integration(quick=["evaluate"])
-@pytest.mark.parametrize("name", ["predict", "export", "serve"])
+@pytest.mark.parametrize("name", ["evaluate", "export", "serve"])
 def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypatch, name):
     def broken(*_, **__):
         raise ValueError("no more")
 
     for step in ("fit", "export"):
         monkeypatch.setattr(Task, step, lambda *_, **__: None)
-    monkeypatch.setattr(*((finetune, name) if name == "serve" else (Task, name)), broken)
+    places = {"evaluate": (reports, "measure"), "export": (Task, "export"), "serve": (finetune, "serve")}
+    monkeypatch.setattr(*places[name], broken)
     result = invoke(*command)
     assert result.exit_code == 2
     assert result.stderr == f"error: no more. The model is saved in {tmp_path / 'out'}.\n"
@@ -211,6 +217,7 @@ def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypat
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit")
 def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     """Beside the folder that was there before, which may hold a better model; a second interrupt leaves at once."""
     fit = Task.fit
@@ -233,6 +240,7 @@ def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit")
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, folders, tmp_path, monkeypatch, error):
     """A note was put there while it learnt."""

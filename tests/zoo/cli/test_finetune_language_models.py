@@ -20,6 +20,7 @@ def text_file(tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("loaded_once", "eager_fit")
 def test_finetune_on_a_text_file(folders, text_file, tmp_path, served):
     out = tmp_path / "out"
     files = ("--train", text_file, "--test", text_file)
@@ -37,6 +38,7 @@ def test_finetune_on_a_text_file(folders, text_file, tmp_path, served):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit", "no_export")
 def test_finetune_on_inputs_and_targets(folders, table, tmp_path, served):
     rows = [{"text": "a fine film", "label": " a fine day"}, {"text": "a dull book", "label": " a dull play"}]
     files = ("--train", table("pairs.csv", rows), "--out", tmp_path / "out")
@@ -49,7 +51,7 @@ def test_finetune_errors(folders, tmp_path):
     assert "needs --train" in fail(*command)[1]
     assert "there is no such file" in fail(*command, "--train", tmp_path / "none.txt")[1]
     (tmp_path / "blank.txt").write_text("\n\n")
-    assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
+    assert "contains no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
     for name, content, message in (
         ("lines.txt", "a\n", "text without columns, so none is 'b'"),
         ("numbers.jsonl", '{"text": "a", "b": 1}\n', "row 1 (line 1): 'b' is 1; expected a string"),
@@ -59,6 +61,7 @@ def test_finetune_errors(folders, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit")
 def test_finetune_translations(folders, table, tmp_path, served):
     rows = [{"en": "a fine film", "de": "ein guter Film"}, {"en": "a dull book", "de": "ein fades Buch"}]
     command = ("finetune", folders["seq2seq_lm"], "--task", "seq2seq_lm", "--out", tmp_path / "out")

@@ -34,7 +34,7 @@ def test_a_tenth_is_held_out(files, capsys):
     assert parts.measured is parts.held_out
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("train.csv: 37 rows to train, 4 held out")
-    assert lines[1] == "  too rare to be measured, only learnt: 1 label (rare)"
+    assert lines[1] == "  too rare to be held out, used for training only: 1 label (rare)"
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_what_the_report_is_worth():
     text = " ".join(Parts(rows, rows, None).honest(3, 9))
     assert (
         "Epoch 3 of 9 was kept, the best on the 2 rows held out." in text
-        and "new texts may fare a little worse" in text
+        and "results on new texts may be a little worse" in text
     )
-    assert "The rows of the test file had no part in that." in " ".join(Parts(rows, rows, rows).honest(3, 9))
+    assert "The test file had no influence on that." in " ".join(Parts(rows, rows, rows).honest(3, 9))
     assert Parts(rows, None, rows).honest(9, 9) == []
 
 

@@ -40,6 +40,6 @@ def test_what_is_said():
     fit = {"epochs": 19, "learning_rate": 3e-4, "batch_size": 32, "seed": 0}
     lines = settings_text(fit, GIVEN, 135).splitlines()
     assert lines[0] == "fit 135 texts: 19 epochs, learning rate 0.0003, batches of 32, seed 0"
-    assert lines[1] == "  chosen for 135 texts; --epochs and --learning-rate set others"
-    assert "; --learning-rate sets others" in settings_text(fit, GIVEN | {"epochs": 19}, 135)
+    assert lines[1] == "  chosen for 135 texts; change this with --epochs and --learning-rate"
+    assert "; change this with --learning-rate" in settings_text(fit, GIVEN | {"epochs": 19}, 135)
     assert "chosen" not in settings_text(fit, GIVEN | {"epochs": 1, "learning_rate": 1.0}, 135)

@@ -7,6 +7,8 @@ from command_line import fail, invoke, run
 
 import zoo
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
+
 
 @pytest.mark.integration
 def test_generate_prints_prompt_and_text(folders):
@@ -59,7 +61,8 @@ def test_translate_as_many_lines_as_there_are(folders, tmp_path):
 
 def test_files_that_cannot_be_read(folders, tmp_path):
     path = tmp_path / "lines.txt"
-    for content, message in ((b"", "lines.txt is empty"), (b"ok\n\xe9\n", "lines.txt, line 2: byte 0xe9 is not UTF-8")):
+    wrong = b"ok\n\xe9\n", "lines.txt, line 2, byte 3: 0xe9 cannot be decoded as utf-8"
+    for content, message in ((b"", "lines.txt is empty"), wrong):
         path.write_bytes(content)
         assert message in fail("generate", folders["seq2seq_lm"], "--file", path)[1]
     assert "there is no such file" in fail("generate", folders["seq2seq_lm"], "--file", tmp_path / "none.txt")[1]

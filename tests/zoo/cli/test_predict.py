@@ -12,6 +12,8 @@ from command_line import LABELS, ROWS, fail, invoke, run
 from keras_transformers.tasks.vectors.quantized import quantize, vector_ranges
 from zoo.cli.predict import columns_of
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
+
 
 def json_lines(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
@@ -27,6 +29,31 @@ def test_predict_takes_arguments_lines_and_files(folders, table):
     assert answers == json_lines(run("predict", model, "--file", table("rows.tsv", ROWS), "--text", "0"))
     one_by_one = json_lines(run("predict", model, *texts, "--batch-size", "1"))
     assert [answer["label"] for answer in one_by_one] == [answer["label"] for answer in answers]
+
+
+@pytest.mark.integration
+def test_verbs_read_other_encodings(folders, tmp_path):
+    text, encoding = "a fine film – größer", ("--encoding", "cp1252")
+    (tmp_path / "rows.csv").write_bytes(f"text,label\n{text},good\na dull book,bad\n".encode("cp1252"))
+    (tmp_path / "lines.txt").write_bytes(f"{text}\n".encode("cp1252"))
+    model = folders["classification"]
+    for given in ({"file": "rows.csv"}, {"file": "lines.txt", "stdin": True}):
+        path = tmp_path / given["file"]
+        done = (
+            run("predict", model, *encoding, stdin=path.read_bytes())
+            if "stdin" in given
+            else run("predict", model, "--file", path, *encoding)
+        )
+        assert json_lines(done)[0]["text"] == text
+    report = json.loads(run("evaluate", model, "--data", tmp_path / "rows.csv", "--json", *encoding))
+    assert report["classes"]["good"]["support"] == 1
+    lines = ("generate", folders["causal_lm"], "--file", tmp_path / "lines.txt", "--max-new-tokens", 1)
+    assert run(*lines, *encoding).startswith(text)
+    (tmp_path / "one.txt").write_bytes(b"a fine d\xe9")
+    lines = (*lines[:3], tmp_path / "one.txt", *lines[4:])
+    assert run(*lines, "--errors", "replace").startswith("a fine d\ufffd")
+    for command in (lines, ("evaluate", model, "--data", tmp_path / "rows.csv")):
+        assert "--encoding cp1252" in fail(*command)[1]
 
 
 @pytest.mark.integration
@@ -76,7 +103,7 @@ def test_predict_writes_a_table(folders, table, tmp_path):
     assert [row["text"] for row in rows] == list(LABELS)
     assert [*rows[0]] == ["text", "label", "probabilities.bad", "probabilities.good", "truncated"]
     assert all(len(row["probabilities.bad"]) <= 6 for row in rows)
-    assert "a file to read" in fail("predict", folders["classification"], "--file", out, "--out", out)[1]
+    assert "one of the files to read" in fail("predict", folders["classification"], "--file", out, "--out", out)[1]
 
 
 @pytest.mark.integration
@@ -125,8 +152,8 @@ def test_predict_takes_labels_of_the_user(folders, table, tmp_path):
 
 
 ODD_LABELS = {
-    ("--labels", " , "): "--labels must be different names, parted by commas",
-    ("--labels", "a,b, a"): "--labels must be different names, parted by commas: received 'a,b, a'",
+    ("--labels", " , "): "--labels must be different names, separated by commas",
+    ("--labels", "a,b, a"): "--labels must be different names, separated by commas: received 'a,b, a'",
     ("--template", "{}"): "give --labels too",
     ("--multi-label",): "give --labels too",
     ("--labels", "a", "--text-pair", "b"): "leave --text-pair out",
@@ -169,6 +196,56 @@ def test_predict_takes_a_prompt_a_width_and_a_precision(vectors, tmp_path):
 
 
 @pytest.mark.integration
+def test_predict_prints_the_likeliest_labels(folders, table, tmp_path):
+    import zoo
+
+    model, texts = folders["classification"], list(LABELS)
+    whole = json_lines(run("predict", model, *texts))
+    answers = json_lines(run("predict", model, *texts, "--top", "1"))
+    assert [{**row["probabilities"]} for row in answers] == [
+        {row["label"]: row["probabilities"][row["label"]]} for row in whole
+    ]
+    assert json_lines(run("predict", model, *texts, "--top", "9")) == whole
+    file = table("pairs.jsonl", [{"q": "a fine film", "a": "the day"}])
+    (pair,) = json_lines(run("predict", model, "--file", file, "--text", "q", "--text-pair", "a", "--top", "1"))
+    assert len(pair["probabilities"]) == 1
+    run("predict", model, *texts, "--top", "1", "--out", tmp_path / "top.csv")
+    with open(tmp_path / "top.csv", newline="") as written:
+        rows = [*csv.DictReader(written)]
+    assert [json.loads(row["probabilities"]) for row in rows] == [row["probabilities"] for row in answers]
+    assert [*rows[0]] == ["text", "label", "probabilities", "truncated"]
+    numbers = zoo.load(folders["masked_lm"], "classification", labels=["stars"], problem="regression")
+    numbers.save(tmp_path / "numbers")
+    nli = zoo.load(folders["masked_lm"], "classification", labels=["entailment", "other"])
+    nli.save(tmp_path / "nli")
+    for folder, options, message in (
+        (folders["masked_lm"], (), "--top is for the labels of a classifier: received it for masked_lm"),
+        (tmp_path / "nli", ("--labels", "film, day"), "received it for labels that are given. Leave it out."),
+        (tmp_path / "numbers", (), "a regression has scores: received 3"),
+    ):
+        assert message in fail("predict", folder, "a film", "--top", "3", *options)[1]
+    assert "Invalid value for '--top'" in fail("predict", model, "a film", "--top", "0")[1]
+
+
+@pytest.mark.integration
+def test_predict_prints_sparse_vectors(folders, tmp_path):
+    import zoo
+
+    sparse = {"pooling": "max", "activation": "relu"}
+    task = zoo.load(folders["masked_lm"], "sentence_embedding", sparse=sparse)
+    task.save(tmp_path / "model")
+    texts = list(LABELS)
+    for answer, expected in zip(
+        json_lines(run("predict", tmp_path / "model", *texts)), task.predict(texts), strict=True
+    ):
+        assert answer["tokens"] == expected["tokens"] and answer["token_ids"] == expected["token_ids"].tolist()
+        np.testing.assert_allclose(answer["weights"], expected["weights"], rtol=1e-3)
+    for precision in ("binary", "ubinary"):
+        said = fail("predict", tmp_path / "model", "a film", "--precision", precision)[1]
+        assert "--precision is for dense vectors: received a model with sparse vectors. Leave it out." in said
+
+
+@pytest.mark.integration
 def test_predict_compares_pairs_with_a_prompt(vectors, table):
     folder, task = vectors
     file = table("pairs.jsonl", [{"q": "a fine film", "a": "the day"}])
@@ -188,7 +265,11 @@ def test_predict_refuses_options_of_vectors_that_do_not_fit(vectors, folders, tm
         (folder, ("--truncate-dim", "17"), "truncate_dim must be in [1, 16]"),
         (folder, ("--precision", "int8", "--ranges", wide), "of each of 16 numbers"),
         (folders["masked_lm"], ("--precision", "binary"), "received a model for masked_lm"),
-        (folders["masked_lm"], ("--prompt", "query"), "default_prompt belongs to task='sentence_embedding'"),
+        (
+            folders["masked_lm"],
+            ("--prompt", "query"),
+            "default_prompt belongs to --task ranking or ",
+        ),
     ):
         assert message in fail("predict", model, "a film", *options)[1]
 
@@ -196,7 +277,7 @@ def test_predict_refuses_options_of_vectors_that_do_not_fit(vectors, folders, tm
 ODD_PRECISIONS = {
     ("--precision", "int4"): "precision must be one of",
     ("--precision", "int8"): "--precision int8 needs --ranges",
-    ("--precision", "binary", "--ranges", "pyproject.toml"): "ranges are of int8 and uint8",
+    ("--precision", "binary", "--ranges", "pyproject.toml"): "ranges are for int8 and uint8",
     ("--precision", "uint8", "--ranges", "nothing.json"): "nothing.json: there is no such file",
     ("--precision", "uint8", "--ranges", "pyproject.toml"): "pyproject.toml",
     ("--precision", "binary", "--text-pair", "b"): "leave --text-pair out",

@@ -78,8 +78,11 @@ def test_what_is_refused(folders, model, file, tmp_path):
     options = ("--task", "question_answering", "--out", tmp_path / "out")
     for arguments, message in (
         (("evaluate", model, "--data", wrong), "question 'q0': the answer 'fine' is not at character 3"),
-        (("evaluate", model, "--data", file, "--label", "answers"), "has no column 'answers'"),
-        (("finetune", folders["masked_lm"], "--train", file, "--text", "q", *options), "without columns of texts"),
+        (("evaluate", model, "--data", file, "--label", "answers"), "no 'answers'; the object has 'version', 'data'"),
+        (
+            ("finetune", folders["masked_lm"], "--train", file, "--text", "q", *options),
+            "no 'q'; the object has 'version', 'data'",
+        ),
         (("finetune", folders["masked_lm"], *options), "for question_answering SQuAD JSON"),
         (("predict", model, "Which film?"), "takes pairs: received 1 texts"),
     ):

@@ -53,6 +53,14 @@ def test_many_labels(letters):
     assert [line.split()[-1] for line in lines[place:] if line.startswith("  label_")] == ["9", "2"]
 
 
+def test_pairs_of_a_report_of_very_many_labels():
+    pairs = [{"label": f"right_{n}", "predicted": f"other_{n}", "count": 30 - n} for n in range(20)]
+    lines = shown({"confusion": {"pairs": pairs}})
+    rows = [line.split() for line in lines if line.startswith("  right_")]
+    assert lines[1] == "most often confused" and len(rows) == 10 and rows[0] == ["right_0", "other_0", "30"]
+    assert not any("right_" in line for line in shown({"confusion": {"pairs": []}}))
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

@@ -97,7 +97,7 @@ def test_requests_of_files(files, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--problem", "multi_label"), "one label a word: received --problem multi_label"),
+        (("--problem", "multi_label"), "one label per word: received --problem multi_label"),
         (("--text", "0"), "leave --text and --text-pair out"),
         (("--label", "2"), "no column 2 of labels; expected a number from 1 to 1"),
     ],

@@ -49,7 +49,10 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
     assert invoke(*arguments).exit_code == 2 and all((state / name).exists() for name in files)
     error = KeyboardInterrupt()
     result = invoke(*arguments)
-    assert (result.exit_code, f"goes on from the last state in {state}" in result.stdout) == (130, True)
+    assert (result.exit_code, f"repeat the command to resume from the last state in {state}" in result.stdout) == (
+        130,
+        True,
+    )
     assert all((state / name).exists() for name in files)
     error = None
     (state / "notes.md").touch()

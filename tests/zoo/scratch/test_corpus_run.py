@@ -83,7 +83,7 @@ def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
             run.rows()
 
 
-@pytest.mark.parametrize(("given", "rows", "steps"), [({"epochs": 2}, 16, 20), ({"hours": 0.01}, 4, 122)])
+@pytest.mark.parametrize(("given", "rows", "steps"), [({"epochs": 2}, 16, 20), ({"hours": 0.01}, 4, 130)])
 def test_a_plan_of_text(tmp_path, monkeypatch, given, rows, steps):
     """160 rows; a machine whose steps take half a second with 16 rows, a quarter with 4."""
     path = tmp_path / "a.txt"

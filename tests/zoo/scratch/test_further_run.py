@@ -22,6 +22,8 @@ from zoo.scratch.further_run import FurtherRun
 from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.run_plan import Candidate
 
+pytestmark = pytest.mark.usefixtures("quick_speed")
+
 QUICK = {"steps": 6, "rounds": 2, "batch_size": 4, "max_length": 32, "dtype": "float32"}
 
 
@@ -130,6 +132,7 @@ def test_an_encoder_of_sentences_becomes_a_masked_language_model(tmp_path, capsy
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
 def test_a_classifier_loses_its_labels_and_says_so(tmp_path, capsys):
     classifier().save(tmp_path / "classifier")
     (tmp_path / "classifier" / "README.md").write_text("---\nlicense: mit\n---\n")
@@ -148,6 +151,7 @@ def test_a_t5_learns_hidden_spans(tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
 def test_a_start_that_no_round_betters_is_kept(tmp_path, capsys):
     task = further("gpt_mini_en", tmp_path, learning_rate=0.5)
     start = zoo.load("gpt_mini_en")
@@ -160,8 +164,6 @@ RUN = """
 import os, signal, sys
 import zoo
 from zoo.scratch import round_log, run_plan
-
-pytestmark = pytest.mark.usefixtures("quick_speed")
 
 run_plan.STATE_SECONDS = 1e-6  # a state after each step
 begin, steps = round_log.RoundLog.on_train_batch_end, []

@@ -24,7 +24,9 @@ NEW = {
 
 @pytest.mark.parametrize(("name", "value"), NEW.items())
 def test_what_the_model_has_itself_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"--from gpt_mini_en has .* --{name.replace('_', '-')} is of a new model"):
+    with pytest.raises(
+        ValueError, match=f"--from gpt_mini_en already has .* --{name.replace('_', '-')} is for new models"
+    ):
         FurtherSettings(**ASKED, **{name: value})
 
 
@@ -109,9 +111,9 @@ def test_a_file_of_tokens(tmp_path):
     [
         (b"a\n\nb\na\n", "line 4: 'a' is in line 1, too"),
         (b"a\n b\n", "line 2: ' b' has whitespace around it"),
-        (b"\n\n", "has no tokens: expected one a line"),
+        (b"\n\n", "has no tokens: expected one per line"),
         (b"", "has no tokens"),
-        ("é".encode("latin-1"), "is not UTF-8"),
+        ("é".encode("latin-1"), "0xe9 cannot be decoded as utf-8"),
     ],
 )
 def test_bad_files_of_tokens(tmp_path, content, message):

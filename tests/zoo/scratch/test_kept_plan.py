@@ -53,7 +53,7 @@ def test_other_text_is_refused_while_a_run_is_under_way(tmp_path):
     """The steps of its plan are those of the text that it began with."""
     keeper, plan = kept(tmp_path / "mine", steps=7)
     keeper.write(plan, FILES)
-    with pytest.raises(ValueError, match=r"the text has changed since the run in .* began: a.txt. Bring it back"):
+    with pytest.raises(ValueError, match=r"the text has changed since the run in .* began: a.txt. Restore the text"):
         keeper.read([("a.txt", 5, "1" * 64)])
 
 
@@ -79,7 +79,9 @@ def test_a_plan_of_another_version(tmp_path, name):
     del (values[first] if others else values)[others[0] if others else first]
     (keeper.folder / PLAN).write_text(json.dumps(values))
     for ask in (keeper.check, lambda: keeper.is_done([])):
-        with pytest.raises(ValueError, match=r"plan.json is not of this version, or is damaged.* remove .*mine.run"):
+        with pytest.raises(
+            ValueError, match=r"plan.json was written by another version, or is damaged.* remove .*mine.run"
+        ):
             ask()
 
 

@@ -76,7 +76,7 @@ def test_cases_are_kept_unless_asked():
     ("kind", "model", "lowercase", "message"),
     [
         ("wordpiece", "gpt2", False, "wordpiece is BERT's, and gpt2 needs"),
-        ("byte_pair", "gpt2", True, "--lowercase is of wordpiece and unigram"),
+        ("byte_pair", "gpt2", True, "--lowercase is for wordpiece and unigram"),
     ],
 )
 def test_kinds_that_do_not_suit(kind, model, lowercase, message):

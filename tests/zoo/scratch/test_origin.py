@@ -45,12 +45,14 @@ def test_a_classifier_names_its_labels(tmp_path):
 def test_a_t5_needs_its_sentinels(tmp_path):
     start = Origin(str(saved_t5(tmp_path / "t5")))
     assert (start.task, start.result) == ("seq2seq_lm", "a model of hidden spans (span corruption)")
-    with pytest.raises(ValueError, match="has no <extra_id_0>, which stands for a hidden span"):
+    with pytest.raises(ValueError, match="has no <extra_id_0>, which marks a hidden span"):
         Origin(str(saved_t5(tmp_path / "bare", with_sentinels=False)))
 
 
 def test_a_translator_is_refused():
-    with pytest.raises(ValueError, match=r"transformer_mini_en_de \(marian\) writes a target.*--source FILE --target"):
+    with pytest.raises(
+        ValueError, match=r"transformer_mini_en_de \(marian\) translates a source.*--source FILE --target"
+    ):
         Origin("transformer_mini_en_de")
 
 

@@ -17,7 +17,7 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"model": "gpt5"}, "--model must be one of"),
         ({"size": "huge"}, "--size must be one of"),
         ({"heads": 3, "size": "mini"}, "--heads 3 do not divide"),
-        ({"hours": 1.0, "steps": 3}, "--hours and --steps both say how long"),
+        ({"hours": 1.0, "steps": 3}, "--hours and --steps both set the length"),
         ({"hours": 0.0}, "--hours must be a number above 0: received 0.0"),
         ({"epochs": float("nan")}, "--epochs must be a number above 0"),
         ({"learning_rate": -1.0}, "--learning-rate must be a number above 0"),

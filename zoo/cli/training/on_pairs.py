@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from zoo.cli.app import STARTED
 from zoo.scratch.pairs.pair_settings import PairSettings
 
 
@@ -22,7 +23,7 @@ def train_on_pairs(asked: Mapping[str, Any]) -> None:
     from zoo.scratch.new import run
 
     with quiet_unless_chief(settings.strategy):
-        results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
+        results = run(settings, shlex.join(["train", *sys.argv[2:]]), STARTED)[1]
         if results is not None:
             print(json.dumps(results), flush=True)
 
@@ -31,10 +32,11 @@ def pair_settings_of(asked: Mapping[str, Any]) -> PairSettings:
     """Return the settings of a run on pairs from the options of the command line.
 
     Args:
-        asked: By name; None for the default.
+        asked: Values of the options by name; None for the default.
     """
     names = {field.name for field in fields(PairSettings)}
     values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
-    return PairSettings(**{"model": "transformer"} | values)
+    values.setdefault("model", "transformer")
+    return PairSettings(**values)

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from zoo.cli.app import STARTED
 from zoo.scratch.further_settings import FurtherSettings, read_tokens
 from zoo.scratch.run_settings import RunSettings
 
 
 def train_on_text(asked: Mapping[str, Any]) -> None:
-    """Train a new model, or go on with a trained one (--from), by the options of the command line."""
+    """Train a new model, or continue the training of a model (--from), by the options of the command line."""
     for name in ("name", "data"):
         if asked[name] is not None:
             raise ValueError(f"received --text, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
@@ -23,7 +24,7 @@ def train_on_text(asked: Mapping[str, Any]) -> None:
     from zoo.scratch.new import run
 
     with quiet_unless_chief(settings.strategy):
-        results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
+        results = run(settings, shlex.join(["train", *sys.argv[2:]]), STARTED)[1]
         if results is not None:
             print(json.dumps(results), flush=True)
 
@@ -32,7 +33,7 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     """Return the settings of a run from the options of the command line.
 
     Args:
-        asked: By name; None for the default.
+        asked: Values of the options by name; None for the default.
     """
     if asked["start"] is None and asked["add_tokens"] is not None:
         raise ValueError("--add-tokens widens the vocabulary of a trained model: give --from MODEL, too.")
@@ -42,5 +43,7 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
     if "add_tokens" in values:
-        values["add_tokens"] = read_tokens(values["add_tokens"])
-    return kind(**({"model": "gpt2"} if kind is RunSettings else {}) | values)
+        values["add_tokens"] = read_tokens(values["add_tokens"], asked["encoding"], asked["errors"])
+    if kind is RunSettings:
+        values.setdefault("model", "gpt2")
+    return kind(**values)

@@ -21,10 +21,10 @@ class EncodedPairs(NamedTuple):
     """Pairs as tokens.
 
     Args:
-        rows: Their tokens.
+        rows: Token ids of the pairs.
         texts: The same pairs as texts.
         too_long, unequal: Numbers of pairs that were left out.
-        unknown: Share of the tokens that stand for text that is not in the vocabulary.
+        unknown: Share of unknown tokens.
     """
 
     rows: Translations
@@ -35,7 +35,7 @@ class EncodedPairs(NamedTuple):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """The tokens of the sources, and those of the targets."""
+        """The tokens of the sources, and the tokens of the targets."""
         return int(self.rows.sources.lengths.sum()), int(self.rows.targets.lengths.sum())
 
 
@@ -50,7 +50,7 @@ def encode_pairs(pairs: Pairs, tokenizer: Tokenizer, max_length: int) -> Encoded
 
     Args:
         pairs: Texts.
-        tokenizer: Of both sides; it ends texts.
+        tokenizer: Tokenizer of both sides; it adds end tokens.
         max_length: Tokens of a text, at most, the end token included.
 
     Raises:
@@ -69,8 +69,8 @@ def encode_pairs(pairs: Pairs, tokenizer: Tokenizer, max_length: int) -> Encoded
     if not kept.size:
         raise ValueError(
             f"none of {len(pairs.sources)} pairs is left: {lengths.too_long} have more than {max_length} tokens on a "
-            f"side, {lengths.unequal} have sides of very unlike lengths, such as {pairs.place(0, 0)}. Give a larger "
-            "--max-length, or look whether the lines belong together."
+            f"side, {lengths.unequal} have sides of very different lengths, such as {pairs.place(0, 0)}. Give a larger "
+            "--max-length, or check whether the lines belong together."
         )
     rows = Translations(*(side[kept] for side in sides))
     return EncodedPairs(rows, pairs.chosen(kept.tolist()), lengths.too_long, lengths.unequal, _unknown(tokenizer, rows))

@@ -1,4 +1,4 @@
-"""Which pairs are learned from, which are held out, and which are left out."""
+"""The choice of the pairs for training and validation, and of the pairs that are left out."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import numpy as np
 from zoo.scratch.pairs.pair_files import Pairs
 
 WORD = re.compile(r"\w+")
+SHARED = 0.2  # of the held-out targets that are targets to learn from, too: more make scores too good
+FEWEST = 100  # held-out pairs to measure on
 HELD_OUT = 2_000  # pairs, about, that are held out of a large corpus
 # As Moses' clean-corpus-n, which most translators' corpora have passed: https://www.statmt.org/moses.
 RATIO = 9  # most tokens of the longer side for each of the shorter one
@@ -22,13 +24,13 @@ RATIO = 9  # most tokens of the longer side for each of the shorter one
 
 @dataclass(frozen=True)
 class PairFacts:
-    """What was found in pairs of texts.
+    """The facts that were found in pairs of texts.
 
     Args:
-        pairs: All that were read.
+        pairs: Pairs as read.
         blank: Pairs without text on either side.
         half_blank: Pairs with one text, which are left out.
-        first_half_blank: Where the first of these lacks its text; empty if none does.
+        first_half_blank: Place of the first of these, which lacks its text; empty if there is none.
         equal: Share of the pairs whose target is the source.
         repeated: Share of the pairs that stand there before.
         held_out_targets: Share of the held-out targets that training holds, too, for other sources.
@@ -91,8 +93,8 @@ def split_pairs(pairs: Pairs, share: float, most: int = HELD_OUT) -> Choice:
     punctuation. The choice depends on the sentence and the number of pairs alone.
 
     Args:
-        pairs: All.
-        share: Of the pairs to hold out, above 0 and below 1.
+        pairs: Pairs to choose from.
+        share: Share of the pairs to hold out, above 0 and below 1.
         most: Pairs, about.
 
     Raises:
@@ -126,8 +128,29 @@ def without_sources_of(pairs: Pairs, held_out: Pairs) -> Pairs:
 
 def shared_targets(choice: Choice) -> float:
     """Return the share of the held-out targets that training holds, too."""
+    return 1 - len(_own_targets(choice)) / len(choice.held_out.targets)
+
+
+def without_shared_targets(choice: Choice) -> Choice:
+    """Leave out held-out pairs whose target training holds, too, where they are many and enough others are left.
+
+    Example:
+
+    >>> train, held_out = Pairs(["Hi!"], ["Hallo!"]), Pairs(["Hello!", "Run!"], ["Hallo.", "Lauf!"])
+    >>> without_shared_targets(Choice(train, held_out)).held_out.targets
+    ['Lauf!']
+    """
+    own = _own_targets(choice)
+    count = len(choice.held_out.targets)
+    if count - len(own) <= SHARED * count or len(own) < min(FEWEST, count / 2):
+        return choice
+    return choice._replace(held_out=choice.held_out.chosen(own))
+
+
+def _own_targets(choice: Choice) -> list[int]:
+    """Return the numbers of the held-out pairs whose target training does not hold."""
     known = {folded(target) for target in choice.train.targets}
-    return sum(folded(target) in known for target in choice.held_out.targets) / len(choice.held_out.targets)
+    return [number for number, target in enumerate(choice.held_out.targets) if folded(target) not in known]
 
 
 def joined(pairs: Pairs, share: float, seed: int) -> Pairs:
@@ -139,7 +162,7 @@ def joined(pairs: Pairs, share: float, seed: int) -> Pairs:
     Args:
         pairs: Pairs.
         share: Texts of two for each pair, from 0 to 0.5.
-        seed: Of the choice.
+        seed: Random seed for the choice of pairs.
 
     Example:
 
@@ -156,7 +179,7 @@ def joined(pairs: Pairs, share: float, seed: int) -> Pairs:
 
 
 class Lengths(NamedTuple):
-    """Which pairs are kept by their lengths in tokens: a mask (pairs,), and the numbers of those left out."""
+    """The choice of pairs by their lengths in tokens: a mask (pairs,), and the numbers of those left out."""
 
     kept: np.ndarray
     too_long: int

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from keras_transformers.data.sources.text_tables import FORMATS, check_strings, read_rows
-from keras_transformers.text.files.text_files import TextFiles
-from keras_transformers.utils.untrusted import check_file
+from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors, lines_of
+from keras_transformers.text.files.packed import kind_of
+from keras_transformers.text.files.records import (
+    FORMATS,
+    JSON,
+    PARQUET,
+    is_table,
+    names_of,
+    objects,
+    place,
+    read_records,
+)
+from keras_transformers.text.files.separated import hint_of_row, open_separated
+from keras_transformers.text.files.zipped import parts_of
+from keras_transformers.utils.untrusted import check_file, shown
+from zoo.scratch.pairs.moses_zip import moses_files
+from zoo.scratch.pairs.pair_columns import REMEDY, check_is_no_header, check_unnamed, named_pair, resolved, unnamed_pair
+from zoo.scratch.pairs.tmx import tmx_units
 
 COLUMNS = ("source", "target")  # of a table with a header
+LOOKED_AT = 100  # rows, for what columns without names hold
 SHOWN = 60  # characters of a line in a message
 
 Column = str | int
@@ -35,14 +52,14 @@ class Pairs(NamedTuple):
         return self.places[side].format(number + 1)
 
 
-def read_line_pairs(source: str | Path, target: str | Path, encoding: str = "utf-8") -> Pairs:
-    """Read two files in which the lines of one number belong together; `.gz` is decompressed.
+def read_line_pairs(source: str | Path, target: str | Path, encoding: str = "utf-8", errors: str = "strict") -> Pairs:
+    """Read two files, which may be compressed, in which the lines of one number belong together.
 
     Lines end with a line feed, perhaps after a carriage return; blank lines are kept, as they count.
 
     Args:
         source, target: Files.
-        encoding: Of both.
+        encoding, errors: As for `TextFiles`, for both files.
 
     Raises:
         ValueError: They have unlike numbers of lines (the message has both, and the last line of each); it is one file;
@@ -61,18 +78,26 @@ def read_line_pairs(source: str | Path, target: str | Path, encoding: str = "utf
         check_file(path)
     if source.samefile(target):
         raise ValueError(f"{source} is both source and target: expected two files.")
-    sides = [_lines(path, encoding) for path in (source, target)]
+    return _line_pairs(source, target, encoding, errors)
+
+
+def _line_pairs(source: Path, target: Path, encoding: str, errors: str) -> Pairs:
+    sides = [_lines(path, encoding, errors) for path in (source, target)]
     if len(sides[0]) != len(sides[1]):
         raise ValueError(_unlike((source, target), sides))
-    return Pairs(sides[0], sides[1], (f"{source}, line {{}}", f"{target}, line {{}}"))
+    begins = [_escaped(str(path)) for path in (source, target)]
+    return Pairs(sides[0], sides[1], (f"{begins[0]}, line {{}}", f"{begins[1]}, line {{}}"))
 
 
-def _lines(path: Path, encoding: str) -> list[str]:
-    text = "".join(TextFiles(path, encoding=encoding))
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+def _lines(path: Path, encoding: str, errors: str) -> list[str]:
+    if is_table(path):
+        raise ValueError(
+            f"{path} is a table, not a file with one text per line: give --pairs {path.name}, or name it .txt."
+        )
+    lines = [*lines_of(path, check_encoding(encoding), check_errors(errors))]
+    if not lines:
+        raise ValueError(f"{path} contains no text. Give another file.")
+    return [line.removesuffix("\n").removesuffix("\r") for line in lines]
 
 
 def _unlike(paths: Sequence[Path], sides: Sequence[list[str]]) -> str:
@@ -80,10 +105,11 @@ def _unlike(paths: Sequence[Path], sides: Sequence[list[str]]) -> str:
     short, long = sorted((0, 1), key=lambda side: len(sides[side]))
     last = len(sides[short])
     return (
-        f"{paths[0]} has {len(sides[0]):,} lines and {paths[1]} has {len(sides[1]):,}: expected as many, as lines of "
-        f"one number belong together. The last line of {paths[short]}, {last}, is {_cut(sides[short][last - 1])!r}; "
-        f"line {last} of {paths[long]} is {_cut(sides[long][last - 1])!r}, and its last, {len(sides[long])}, is "
-        f"{_cut(sides[long][-1])!r}. Look where they begin to differ: a text may hold a line end."
+        f"{paths[0]} has {len(sides[0]):,} lines and {paths[1]} has {len(sides[1]):,}: expected the same number, as "
+        f"line N of one file belongs to line N of the other. The last line of {paths[short]}, {last}, is "
+        f"{_cut(sides[short][last - 1])!r}; line {last} of {paths[long]} is {_cut(sides[long][last - 1])!r}, and its "
+        f"last, {len(sides[long])}, is {_cut(sides[long][-1])!r}. Check where they begin to differ: a text may hold a "
+        "line end."
     )
 
 
@@ -92,20 +118,27 @@ def _cut(line: str) -> str:
 
 
 def read_table_pairs(
-    path: str | Path, source: Column | None = None, target: Column | None = None, encoding: str = "utf-8"
+    path: str | Path,
+    source: Column | None = None,
+    target: Column | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
 ) -> Pairs:
     """Read two columns of a table.
 
     Args:
-        path: `.csv` (with header), `.tsv` or `.txt` (texts parted by tabs; a header only if columns are named) or
-            `.jsonl`. Texts without header may be compressed (`.gz`).
-        source, target: Names, or numbers from 0 without a header; when None `source` and `target`, or 0 and 1 where
-            texts are parted by tabs.
-        encoding: Of texts parted by tabs without a header; the others are UTF-8.
+        path: `.csv` (with header; commas, semicolons or tabs), `.tsv` or `.txt` (texts separated by tabs, with or
+            without header), `.jsonl`, `.json`, `.parquet` or `.tmx`; it may be compressed. Or a `.zip` of two files
+            with one text per line, such as `Books.de-en.de` and `Books.de-en.en`.
+        source, target: Names, or numbers from 0 without a header; of `.tmx` and such a `.zip`, languages. When None,
+            the columns whose names say so: `source` and `target`, `src` and `tgt`, or two languages, also within
+            `translation`. For tab-separated texts without such names, 0 and 1; or the text columns
+            of `id, text, id, text`.
+        encoding, errors: As for `TextFiles`; not of `.parquet` and `.tmx`.
 
     Raises:
-        ValueError: A column is missing, both are one, a row has too few, a value is no string, or there are no rows.
-            The message has the file and the line.
+        ValueError: A column is missing, both are one, it is not clear which ones are meant, a row has too few, a value
+            is no string, or there are no rows. The message has the file and the line.
 
     Example:
 
@@ -117,45 +150,151 @@ def read_table_pairs(
     """
     path = Path(path)
     check_file(path)
-    ending = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
-    has_tabs = ending not in (".csv", ".jsonl")
-    usual: tuple[Column, Column] = (0, 1) if has_tabs and not isinstance(source or target, str) else COLUMNS
-    columns = [own if given is None else given for given, own in zip((source, target), usual, strict=True)]
-    if columns[0] == columns[1]:
-        raise ValueError(
-            f"--source-column and --target-column are both {columns[0]!r}: expected two columns of {path}."
-        )
-    if has_tabs and all(isinstance(column, int) for column in columns):
-        rows = _tab_rows(path, [int(column) for column in columns], encoding)
-    elif path.suffix.lower() in FORMATS:
-        rows = _table_rows(path, columns)
+    encoding, errors = check_encoding(encoding), check_errors(errors)
+    if source is not None and source == target:
+        raise _both(path, source)
+    if below := [column for column in (source, target) if isinstance(column, int) and column < 0]:
+        raise ValueError(f"{path}: received {below[0]} as a column: expected a name, or a number from 0.")
+    if len(parts := parts_of(path)) > 1:
+        return _line_pairs(*moses_files(path, parts, source, target), encoding, errors)
+    kind = kind_of(path)
+    if kind == ".tmx":
+        columns, rows = _of_tmx(path, source, target)
+    elif kind in (*JSON, PARQUET):
+        columns, rows = _of_objects(path, source, target, encoding, errors)
     else:
-        raise ValueError(f"{path}: expected a file named {', '.join(FORMATS)} for columns with names. Rename it.")
-    sources, targets = (list(side) for side in zip(*rows, strict=True))
-    places = [f"{path}, row {{}}, column {column!r}" for column in columns]
-    return Pairs(sources, targets, (places[0], places[1]))
-
-
-def _table_rows(path: Path, columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    for number, row in enumerate(read_rows(path, columns), 1):
-        for column, value in zip(columns, row, strict=True):
-            check_strings(path, column, [value], first=number)
-        yield tuple(row)
-
-
-def _tab_rows(path: Path, columns: Sequence[int], encoding: str) -> Iterator[tuple[str, ...]]:
-    """Yield columns of a file without header; further columns, such as authors, may be there."""
-    is_empty = True
-    for number, line in enumerate(_lines(path, encoding), 1):
-        fields = line.split("\t")
-        if not line.strip():
-            continue
-        if len(fields) <= max(columns):
-            raise ValueError(
-                f"{path}, line {number}: no column {max(columns)}, counted from 0: {len(fields)} texts parted by tabs: "
-                f"{_cut(line)!r}. Expected a tab between source and target; or two files, --source and --target."
-            )
-        is_empty = False
-        yield tuple(fields[column] for column in columns)
-    if is_empty:
+        columns, rows = _of_fields(path, kind, source, target, encoding, errors)
+    if not rows:
         raise ValueError(f"{path}: no rows; expected at least one.")
+    sources, targets = (list(side) for side in zip(*rows, strict=True))
+    begin, *ends = (_escaped(str(part)) for part in (path, *map(repr, columns)))
+    return Pairs(sources, targets, (f"{begin}, row {{}}, column {ends[0]}", f"{begin}, row {{}}, column {ends[1]}"))
+
+
+def _both(path: Path, column: Column) -> ValueError:
+    return ValueError(f"--source-column and --target-column are both {column!r}: expected two columns of {path}.")
+
+
+def _escaped(text: str) -> str:
+    """Return text that `str.format` leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _completed(path: Path, given: Sequence[Column | None], names: Sequence[str]) -> list[str]:
+    """Return the names of source and target: those given, and for others what the names of the columns say."""
+    if any(isinstance(column, int) for column in given):
+        raise ValueError(f"{path}: received {list(given)}: expected names, of {', '.join(map(shown, names))}.")
+    wanted = [None if column is None else resolved(str(column), names) for column in given]
+    found = named_pair(names) or COLUMNS
+    if (one := next((name for name in wanted if name in found), None)) and None in wanted:
+        return [name or next(other for other in found if other != one) for name in wanted]
+    columns = [name or usual for name, usual in zip(wanted, found, strict=True)]
+    if missing := [name for name in columns if name not in names]:
+        known = ", ".join(map(shown, names)) or "nothing"
+        raise ValueError(f"{path}: no column {shown(missing[0])}; the file has {known}. {REMEDY}")
+    return columns
+
+
+def _of_objects(
+    path: Path, source: Column | None, target: Column | None, encoding: str, errors: str
+) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns, and the rows, of a JSON or Parquet file."""
+    first = next(objects(path, encoding, errors), None)
+    columns = list(COLUMNS) if first is None else _completed(path, (source, target), names_of(first[1]))
+    rows = []
+    for number, row in read_records(path, columns, encoding, errors, REMEDY):
+        for column, value in zip(columns, row, strict=True):
+            if not isinstance(value, str):
+                raise ValueError(f"{place(path, number)}: {column!r} is {shown(value)}; expected a string.")
+        rows.append(row)
+    return columns, rows
+
+
+def _of_tmx(path: Path, source: Column | None, target: Column | None) -> tuple[list[str], list[list[str]]]:
+    """Return the languages, and the rows, of a TMX file: each source of a unit with each of its targets. A text that a
+    unit lacks is empty.
+    """
+    units = [unit.texts for unit in tmx_units(path)]
+    names = list(dict.fromkeys(name for unit in units for name in unit))
+    given = [None if one is None else _language(str(one), names) for one in (source, target)]
+    if None in given and len(names) != 2:
+        raise ValueError(f"{path}: expected two languages, found {', '.join(names) or 'none'}. {REMEDY}")
+    used = [name for name in given if name]
+    languages = [name or next(other for other in names if other not in used[:1]) for name in given]
+    if not used:
+        languages = names
+    if missing := [name for name in languages if name not in names]:
+        raise ValueError(f"{path}: no language {shown(missing[0])}; the file has {', '.join(names)}. {REMEDY}")
+    lacking = [""]
+    rows = (product(*(unit.get(name, lacking) for name in languages)) for unit in units)
+    return languages, [list(row) for row in chain.from_iterable(rows)]
+
+
+def _language(given: str, names: Sequence[str]) -> str:
+    """Return the language of a file that `en` means: itself, or the only one of a region, such as `en-us`."""
+    regions = [name for name in names if name.replace("_", "-").split("-")[0] == given.lower()]
+    return regions[0] if given.lower() not in names and len(regions) == 1 else given.lower()
+
+
+def _of_fields(
+    path: Path, kind: str, source: Column | None, target: Column | None, encoding: str, errors: str
+) -> tuple[list[Any], list[list[str]]]:
+    """Return names or numbers of the columns, and the rows, of a table of separated fields."""
+    names = [column for column in (source, target) if isinstance(column, str)]
+    if names and kind not in (".csv", ".tsv", ".txt"):
+        raise ValueError(f"{path}: expected a file named {', '.join(FORMATS)} for columns with names. Rename it.")
+    accepts = (lambda header: set(names) <= set(header)) if names else named_pair
+    table = open_separated(path, kind, encoding, errors, accepts)
+    header, found = table.header, named_pair(table.header) or ()
+    numbered = {header[column] for column in (source, target) if isinstance(column, int) and column < len(header)}
+    is_named = bool(names) or (bool(found) and numbered <= set(found))  # else a row of texts only looks like a header
+    rows: Iterator[tuple[int, list[str]]] = (row for row in table.rows if any(field.strip() for field in row[1]))
+    if is_named:
+        next(rows, None)
+    given = (source, target)
+    if names or (is_named and given == (None, None)) or (kind == ".csv" and None in given and header):
+        columns: list[Any] = _with_hint(path, given, header)
+        wanted = [header.index(column) for column in columns]
+    else:
+        first = list(islice(rows, LOOKED_AT))
+        if given == (None, None) and first:
+            check_is_no_header(path, first[0][1])
+        usual = unnamed_pair([row for _, row in first])
+        columns = wanted = [own if one is None else int(one) for one, own in zip(given, usual, strict=True)]
+        rows = chain(first, rows)
+    if wanted[0] == wanted[1]:
+        raise _both(path, columns[0])
+    chosen = list(_chosen(path, rows, wanted, len(header) if is_named or kind == ".csv" else None))
+    for side, one in enumerate(given):
+        if one is None and chosen:
+            check_unnamed(path, wanted[side], [row[side] for row in chosen], is_named)
+    return columns, chosen
+
+
+def _with_hint(path: Path, given: Sequence[Column | None], header: Sequence[str]) -> list[str]:
+    try:
+        columns = _completed(path, given, header)
+    except ValueError as error:
+        raise ValueError(f"{error}{hint_of_row(header)}") from None
+    for column in columns:
+        if (count := list(header).count(column)) > 1:
+            raise ValueError(f"{path}, line 1: {count} columns are named {shown(column)}; rename all but one.")
+    return columns
+
+
+def _chosen(
+    path: Path, rows: Iterator[tuple[int, list[str]]], columns: Sequence[int], width: int | None
+) -> Iterator[list[str]]:
+    """Yield columns; where `width` is None, rows may have further ones, such as authors."""
+    for line, row in rows:
+        if width is not None and len(row) != width:
+            raise ValueError(
+                f"{path}, line {line:,}: {len(row)} fields; expected {width} as in the first row.{hint_of_row(row)}"
+            )
+        if len(row) <= max(columns):
+            raise ValueError(
+                f"{path}, line {line:,}: no column {max(columns)}, counted from 0: {len(row)} texts separated by tabs: "
+                f"{_cut(' '.join(row))!r}. Expected a tab between source and target; or two files, --source and "
+                "--target."
+            )
+        yield [row[column] for column in columns]

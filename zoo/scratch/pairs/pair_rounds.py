@@ -16,8 +16,8 @@ from zoo.scratch.pairs.pair_table import plan_facts
 from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
-from zoo.scratch.run_plan import Plan
-from zoo.scratch.text_rounds import MONITOR, check_converged, tensorboard
+from zoo.scratch.run_plan import FEWEST, Plan
+from zoo.scratch.text_rounds import MONITOR, check_converged, reserve_of, tensorboard
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -28,7 +28,7 @@ MEANS = "epochs"  # their folder
 
 def train_rounds(run: PairRun, plan: Plan) -> Task:
     """Train by a plan, going on where an interrupted run was; return the task with the weights of its best round, or
-    the mean of those of the last rounds, whichever has the lower loss on held-out pairs.
+    the mean of the last rounds, whichever has the lower loss on held-out pairs.
     """
     import keras
 
@@ -36,13 +36,14 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
     from keras_transformers.training.best_epoch import BestEpoch
     from keras_transformers.training.resuming.resume import Resume
     from keras_transformers.training.workers.distribute import is_chief
+    from zoo.scratch.time_left import EndInTime
 
     settings, kept = run.settings, KeptPlan(run.settings)
     task = run.task(plan.size, plan.dropout, plan.dtype)
     dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
     held_out = run.batches(task, run.measured_rows(plan), shuffle=False, by_length=True)
     _compile(run, plan, task)
-    translations = RoundTranslations(task, run.sampled(), int(run.encoded[1].rows.targets.lengths.max()))
+    translations = RoundTranslations(task, run.round_sample, int(run.encoded[1].rows.targets.lengths.max()))
     best = BestEpoch(MONITOR, "down")
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
     title = f"{settings.out.name}: losses in nats a token"
@@ -52,13 +53,15 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
     )  # fmt: skip
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
     log.resume = resume
+    in_time = EndInTime(run.time_left, reserve_of(plan), FEWEST)
     scores = [translations.callback()] if is_chief(run.strategy) else []  # no other worker reads them
     average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, max(plan.rounds // 4, 1)))
     task.model.fit(
         dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[*scores, best, patience, log, *tensorboard(kept.folder), resume, average],
+        callbacks=[in_time, *scores, best, patience, log, *tensorboard(kept.folder), resume, average],
     )  # fmt: skip
     _choose_weights(run, task, best)
+    run.seconds_a_pair = translations.seconds_a_pair
     return task
 
 
@@ -77,7 +80,7 @@ def _compile(run: PairRun, plan: Plan, task: Task) -> None:
 
 
 def _choose_weights(run: PairRun, task: Task, best: Any) -> None:
-    """Keep the mean of the last rounds, which the model has, or take those of the best round."""
+    """Keep the mean of the last rounds, which the model has, or restore the weights of the best round."""
     mean, of_mean = task.model.get_weights(), _perplexity(run, task)
     if best.best_weights is None:
         return
@@ -103,9 +106,9 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
 
     Args:
         run: The run.
-        plan: Its plan.
-        task: With the weights to keep.
-        command: What was run, after `python -m zoo`; for the card.
+        plan: Plan of the run.
+        task: Task with the weights to keep.
+        command: Command line after `python -m zoo`, for the card.
 
     Returns:
         The task, and what was measured, by name: of several workers, the chief has the scores of translations.
@@ -114,7 +117,7 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
     results = {"perplexity": _perplexity(run, task)}
     check_converged(results["perplexity"], plan, settings.run_folder)
     results["loss (nats a token)"] = math.log(results["perplexity"])
-    scored = run.scored
+    scored = run.scored(run.seconds_a_pair)
     with step(f"translate {len(scored.sources):,} held-out pairs"):
         translate = partial(task.generate, verbose=0)
         results |= chief_alone(run.strategy, partial(scores_of, translate, scored)) or {}

@@ -24,11 +24,13 @@ from zoo.scratch.pairs.pair_choice import (
     look_through,
     shared_targets,
     split_pairs,
+    without_shared_targets,
     without_sources_of,
 )
 from zoo.scratch.pairs.pair_files import Pairs
 from zoo.scratch.pairs.pair_settings import PairSettings
-from zoo.scratch.run_plan import BATCH, Candidate, Plan, choose_size, make_plan
+from zoo.scratch.run_plan import BATCH, Candidate, Plan, make_plan
+from zoo.scratch.size_choice import choose_size
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 DROPOUTS = ((20, 0.1), (60, 0.2), (math.inf, 0.3))
 BEAMS = 4
 TRACED = 5  # steps until the shapes of batches are no news
-SAMPLE = 200  # held-out pairs that every round translates
+SAMPLE, LEAST_SAMPLE, SAMPLES_AN_HOUR = 200, 8, 800  # held-out pairs that every round translates
+BEAM_COST = 3.0  # of a translation with beams, in greedy ones, and the saving that follows
 
 
 class PairTexts(NamedTuple):
@@ -49,6 +52,7 @@ class PairTexts(NamedTuple):
     files: tuple[Path, ...]
     size: int
     texts: Pairs
+    reading: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[str]:  # type: ignore[override]
         yield from self.texts.sources
@@ -59,10 +63,11 @@ class PairRun(TextRun):
     """A run that trains a new model on pairs of texts. They are kept in memory, some million of them.
 
     Args:
-        settings: What was asked.
+        settings: The user's settings.
     """
 
     settings: PairSettings
+    seconds_a_pair = 0.0  # of a translation in the last round
     characters_a_token: ClassVar[int] = 500  # a hundred tokens: words of two languages are twice as many
 
     def __init__(self, settings: PairSettings):
@@ -80,9 +85,13 @@ class PairRun(TextRun):
         if not self.choice.train.sources:
             raise ValueError("every source is one of the files of --validation-source: nothing is left to learn from.")
         self.pair_facts = replace(facts, held_out_targets=shared_targets(self.choice))
+        count = len(self.choice.held_out.sources)
+        if validation is None:  # given files are measured whole
+            self.choice = without_shared_targets(self.choice)
+        self.left_for_targets = count - len(self.choice.held_out.sources)
         paths = tuple(map(Path, settings.paths.values()))
         size = sum(path.stat().st_size for path in paths)
-        self.files = PairTexts(paths, size, self.choice.train)  # type: ignore[assignment]
+        self.files = PairTexts(paths, size, self.choice.train, (settings.encoding, settings.errors))  # type: ignore[assignment]
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -96,7 +105,7 @@ class PairRun(TextRun):
 
     @property
     def learned_from(self) -> dict[str, Any]:
-        """What a vocabulary is learned from."""
+        """The source of the vocabulary."""
         settings = self.settings
         return super().learned_from | {
             "columns": [settings.source_column, settings.target_column],
@@ -158,7 +167,7 @@ class PairRun(TextRun):
 
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
             task = self.task(size, 0.0, self.dtype)
-            speed = measure_speed(task, self.dataset(task), False, TRACED)
+            speed = measure_speed(task, self.dataset(task), False, TRACED, self.time_left.most_measuring)
         return Candidate(size, count_parameters(task.model), *speed, self.dtype)
 
     @cached_property
@@ -185,8 +194,9 @@ class PairRun(TextRun):
     def new_plan(self, rows: int, held_out_rows: int) -> Plan:
         """Return a plan whose dropout suits the passes over the pairs."""
         settings, tokens = self.settings, sum(self.encoded[0].tokens)
-        candidate = choose_size(settings, self.tokens_a_step, tokens, self.measure)
-        plan = make_plan(settings, candidate, rows, held_out_rows, self.tokens_a_step / BATCH)
+        candidate = choose_size(settings, self.tokens_a_step, tokens, self.measure, self.time_left)
+        tokens_a_row = self.tokens_a_step / BATCH
+        plan = make_plan(settings, candidate, rows, held_out_rows, tokens_a_row, self.time_left)
         passes = plan.steps / self.steps_a_pass
         dropout = next(rate for most, rate in DROPOUTS if passes <= most)
         return replace(
@@ -221,9 +231,20 @@ class PairRun(TextRun):
         return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
     @property
-    def scored(self) -> Pairs:
-        """The held-out pairs that are translated in the end."""
-        return self.sampled(HELD_OUT + HELD_OUT // 10)  # as the number that is held out is about HELD_OUT
+    def round_sample(self) -> Pairs:
+        """Return the held-out pairs that every round translates: fewer in a short time."""
+        hours = self.settings.hours
+        return self.sampled(SAMPLE if hours is None else min(max(round(SAMPLES_AN_HOUR * hours), LEAST_SAMPLE), SAMPLE))
+
+    def scored(self, seconds_a_pair: float) -> Pairs:
+        """Return the held-out pairs that are translated in the end: as many as there is time for.
+
+        Args:
+            seconds_a_pair: Seconds of a greedy translation.
+        """
+        most = HELD_OUT + HELD_OUT // 10  # as the number that is held out is about HELD_OUT
+        in_time = self.time_left.left() / max(BEAM_COST * seconds_a_pair, 1e-9)
+        return self.sampled(round(min(max(in_time, LEAST_SAMPLE), most)))
 
 
 def _has_capitals(text: str) -> bool:

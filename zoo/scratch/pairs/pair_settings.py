@@ -1,4 +1,4 @@
-"""What a user asks of a run on pairs of texts, checked before any work."""
+"""The user's settings of a run on pairs of texts, checked before any work."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ class PairSettings(RunSettings):
     """The settings of a run on pairs; None for what the run is to choose.
 
     Args:
-        source, target: Files with a text a line, as many; or
+        source, target: Files with one text per line, as many; or
         pairs: A table, and
         source_column, target_column: its columns, as `read_table_pairs` takes them.
-        validation_source, validation_target: Files that are held out instead of a share.
+        source, target: Files with one text per line, the same number of lines; or
         decoder_layers: As `new_models.sized` has them when None.
         batch_tokens: Tokens of a step on each side, padding included.
-        schedule: How the learning rate falls: `"inverse_sqrt"` as in the recipes of the zoo, whose mean of the last
-            rounds takes its noise away; or `"cosine"`, to zero.
-        warmup_steps: In which the rate rises.
-        joined: Texts of two pairs for each pair, so that longer texts are learned than there are.
+        schedule: Learning-rate schedule: `"inverse_sqrt"` as in the recipes of the zoo, where the mean of the last
+            rounds removes noise; or `"cosine"`, which falls to zero.
+        warmup_steps: Number of steps in which the rate rises.
+        joined: Number of additional examples, per pair, that join the texts of two pairs, so that longer texts are
+            learned.
     """
 
     source: str | None = None
@@ -49,7 +50,8 @@ class PairSettings(RunSettings):
         super().__post_init__()
         if self.model not in MODELS:
             raise ValueError(
-                f"--model {self.model} does not write texts for texts: expected one of {', '.join(MODELS)} for pairs."
+                f"--model {self.model} does not translate texts into texts: expected one of {', '.join(MODELS)} for "
+                "pairs."
             )
         if self.schedule not in SCHEDULES:
             raise ValueError(f"--schedule must be one of {', '.join(SCHEDULES)}: received {self.schedule!r}.")
@@ -57,7 +59,7 @@ class PairSettings(RunSettings):
         for name, least in {"decoder_layers": 1, "warmup_steps": 1, "batch_tokens": max(longest, 1)}.items():
             value = getattr(self, name)
             if value is not None and value < least:
-                reason = ", as many as --max-length" if value >= 1 else ""
+                reason = ", the value of --max-length" if value >= 1 else ""
                 raise ValueError(f"--{option(name)} must be at least {least}{reason}: received {value}.")
         if not 0 <= self.joined <= MOST_JOINED:
             raise ValueError(f"--joined must be a share from 0 to {MOST_JOINED}: received {self.joined}.")
@@ -66,9 +68,11 @@ class PairSettings(RunSettings):
         """Refuse contradictory or missing files."""
         if self.text or self.validation:
             raise ValueError(
-                f"received pairs, and text {[*self.text, *self.validation]}: give either pairs or --text; --validation "
-                "is of --text, --validation-source and --validation-target are of pairs."
+                f"received pairs, and text {[*self.text, *self.validation]}: give either pairs or --text; "
+                "--validation is for --text, --validation-source and --validation-target are for pairs."
             )
+        if self.lines:
+            raise ValueError("--lines is for --text: each pair is a separate document. Leave it out.")
         if self.pairs is not None and (self.source is not None or self.target is not None):
             raise ValueError("received --pairs, and --source or --target: give a table or two files.")
         for one, other in (("source", "target"), ("validation_source", "validation_target")):
@@ -94,14 +98,16 @@ class PairSettings(RunSettings):
     def read(self) -> Pairs:
         """Read the pairs to learn from."""
         if self.pairs is not None:
-            return read_table_pairs(self.pairs, self.source_column, self.target_column, self.encoding)
-        return read_line_pairs(_given(self.source), _given(self.target), self.encoding)
+            return read_table_pairs(self.pairs, self.source_column, self.target_column, self.encoding, self.errors)
+        return read_line_pairs(_given(self.source), _given(self.target), self.encoding, self.errors)
 
     def read_validation(self) -> Pairs | None:
         """Read the pairs to measure on; None if a share is to be held out."""
         if not self.has_validation:
             return None
-        return read_line_pairs(_given(self.validation_source), _given(self.validation_target), self.encoding)
+        return read_line_pairs(
+            _given(self.validation_source), _given(self.validation_target), self.encoding, self.errors
+        )
 
 
 def _given(path: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a run on pairs tells before it starts: one table, and what the user is warned of."""
+"""The plan printed before training on pairs, as one table, and its warnings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zoo.cli.app import hanging, print_facts
-from zoo.scratch.pairs.pair_choice import RATIO
+from zoo.scratch.pairs.pair_choice import FEWEST, RATIO, SHARED
 from zoo.scratch.pairs.translation_scores import bleu_signature
-from zoo.scratch.plan_table import TOKENS_A_ROW, UNKNOWN, duration, memory
+from zoo.scratch.plan_table import TOKENS_A_ROW, UNKNOWN, duration, few_steps, memory
 from zoo.scratch.run_plan import Plan
 
 if TYPE_CHECKING:
     from zoo.scratch.pairs.pair_run import PairRun
 
-EQUAL, REPEATED, LEFT_OUT, SHARED = 0.05, 0.1, 0.05, 0.2  # shares from which on the user is warned
+EQUAL, REPEATED, LEFT_OUT = 0.05, 0.1, 0.05  # shares from which on the user is warned
 LONGER = 2.0  # one side's tokens for each of the other
 HEART = 20  # passes over fewer tokens than parameters
 LARGE = 1 << 30  # bytes of files: several gigabytes of memory
@@ -66,8 +66,9 @@ def left_out(run: PairRun) -> str:
         "without text": facts.blank,
         "with text on one side only": facts.half_blank,
         f"of more than {run.max_length} tokens": sum(side.too_long for side in run.encoded),
-        f"with one side more than {RATIO} times as long": sum(side.unequal for side in run.encoded),
+        f"with one side more than {RATIO} times as long as the other": sum(side.unequal for side in run.encoded),
         "with a source of the held-out files": run.left_for_validation,
+        "held out, with a target that is learned from, too": run.left_for_targets,
     }
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "none"
 
@@ -80,26 +81,27 @@ def _lengths(lengths: np.ndarray) -> str:
 def warnings_of(run: PairRun, plan: Plan) -> Iterator[str]:
     """Yield what may go wrong with a plan."""
     yield from _of_pairs(run)
+    yield from few_steps(run.settings, plan)
     (train, held_out), vocabulary = run.encoded, run.tokenizer.vocabulary_size
     tokens = sum(train.tokens)
     if run.learns_pieces and tokens < TOKENS_A_ROW * vocabulary:
         yield (
-            f"the vocabulary of {vocabulary:,} tokens is large for {tokens:,} tokens of text: many are hardly ever "
-            f"seen. Give a --vocabulary of at most {max(tokens // TOKENS_A_ROW, 300):,}."
+            f"the vocabulary of {vocabulary:,} tokens is large for {tokens:,} tokens of text: many occur hardly ever. "
+            f"Give a --vocabulary of at most {max(tokens // TOKENS_A_ROW, 300):,}."
         )
     if plan.parameters > tokens and plan.steps > HEART * run.steps_a_pass:
         yield (
             f"the model has {plan.parameters:,} parameters for {tokens:,} tokens of pairs, which it reads "
-            f"{plan.steps / run.steps_a_pass:.0f} times: it will learn them by heart. Give a smaller --size, or more "
+            f"{plan.steps / run.steps_a_pass:.0f} times: it will memorise them. Give a smaller --size, or more "
             "pairs."
         )
     if max(train.unknown, held_out.unknown) > UNKNOWN:
         yield (
-            f"{train.unknown:.2%} of the tokens to learn from and {held_out.unknown:.2%} of the held-out ones stand "
-            "for text that is not in the vocabulary. Give --tokenizer byte_pair, which knows every text, or a larger "
-            "--vocabulary."
+            f"{train.unknown:.2%} of the tokens to learn from and {held_out.unknown:.2%} of the held-out ones are "
+            "unknown tokens, for text that is not in the vocabulary. Give --tokenizer byte_pair, which knows every "
+            "text, or a larger --vocabulary."
         )
-    if held_out.rows.num_rows < 100:
+    if held_out.rows.num_rows < FEWEST:
         yield f"{held_out.rows.num_rows} held-out pairs are few to measure on: scores will be rough."
 
 
@@ -108,7 +110,7 @@ def _of_pairs(run: PairRun) -> Iterator[str]:
     if facts.half_blank:
         yield (
             f"{facts.half_blank:,} pairs have a text on one side only and are left out, the first where "
-            f"{facts.first_half_blank} is empty. Look whether the lines around it belong together."
+            f"{facts.first_half_blank} is empty. Check whether the lines around it belong together."
         )
     if facts.equal > EQUAL:
         yield f"{facts.equal:.1%} of the targets are their sources: the model will learn to copy. Remove these pairs."
@@ -116,23 +118,24 @@ def _of_pairs(run: PairRun) -> Iterator[str]:
         yield f"{facts.repeated:.1%} of the pairs repeat others. Remove the duplicates."
     if train.unequal > LEFT_OUT * len(run.choice.train.sources):
         yield (
-            f"{train.unequal:,} pairs have sides of very unlike lengths: look whether the lines belong together, for "
-            "instance in the middle of the files."
+            f"{train.unequal:,} pairs have sides of very different lengths: check whether the lines belong together, "
+            "for instance in the middle of the files."
         )
     sources, targets = train.tokens
     if max(sources, targets) > LONGER * min(sources, targets):
         longer = "sources" if sources > targets else "targets"
         yield (
             f"the {longer} have {max(sources, targets) / min(sources, targets):.1f} times as many tokens as the other "
-            "side: look whether the lines belong together."
+            "side: check whether the lines belong together."
         )
     if facts.held_out_targets > SHARED:
         yield (
-            f"{facts.held_out_targets:.1%} of the held-out targets are also targets to learn from: scores will be too "
-            "good. Remove duplicates, or give --validation-source and --validation-target."
+            f"{facts.held_out_targets:.1%} of the held-out targets are also targets to learn from: "
+            + ("these pairs are not measured" if run.left_for_targets else "scores will be too good")
+            + ". Remove duplicates, or give --validation-source and --validation-target."
         )
     if run.files.size > LARGE:
         yield (
             f"the files have {run.files.size / 1e9:.1f} GB, and all pairs are kept in memory, several times as much. "
-            "Some million pairs fit; of more, give a part."
+            "A few million pairs fit in memory: give a part of the pairs."
         )

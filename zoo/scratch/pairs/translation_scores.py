@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,12 +52,15 @@ class RoundTranslations:
         self.task, self.pairs = task, pairs
         self.new_tokens = min(int(SPARE * most_tokens) + 5, task.max_length - 1)
         self.last: list[str] = []
+        self.seconds_a_pair = 0.0  # of the last call
 
     def __call__(self, texts: list[str]) -> list[str]:
         """Translate, and keep what was written."""
+        begin = time.monotonic()
         self.last = self.task.generate(
             texts, num_beams=1, max_new_tokens=self.new_tokens, batch_size=ROUND_BATCH, verbose=0
         )
+        self.seconds_a_pair = (time.monotonic() - begin) / max(len(texts), 1)
         return self.last
 
     def callback(self) -> TextScores:

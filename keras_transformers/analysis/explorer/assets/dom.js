@@ -30,7 +30,7 @@ function numbers(text) {
   return new Float32Array(bytes.buffer);
 }
 
-const percent = (value) => value > 0 && value < 0.00005 ? "< 0.01 %" : `${(100 * value).toFixed(value >= 0.0995 ? 1 : 2)} %`;
+const percent = (value) => value > 0 && value < 0.00005 ? "<\u00a00.01\u00a0%" : `${(100 * value).toFixed(value >= 0.0995 ? 1 : 2)}\u00a0%`;
 const decimal = (value) => (Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.0005) ? value.toExponential(2) : value.toFixed(3));
 const signed = (value) => (value < 0 ? "−" : "+") + decimal(Math.abs(value));
 

@@ -18,6 +18,7 @@ from command_line import ROOT, fail, invoke, run
 
 import zoo
 from zoo.cli.training.on_text import settings_of
+from zoo.scratch import round_log, run_plan
 
 pytestmark = pytest.mark.usefixtures("quick_speed")
 
@@ -29,7 +30,7 @@ SHORT = ("--steps", "6", "--rounds", "2")
 @pytest.fixture
 def text(tmp_path) -> Path:
     path = tmp_path / "messages.txt"
-    path.write_text(MESSAGES.read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(MESSAGES.read_text(encoding="utf-8")[:20_000], encoding="utf-8")
     return path
 
 
@@ -82,8 +83,8 @@ def test_tokens_of_files_and_standard_input_are_the_same(text, tmp_path):
     with gzip.open(tmp_path / "messages.txt.gz", "wt", encoding="utf-8") as file:
         file.write(content)
     options = ("--tokenizer", "bytes", *SMALL, *SHORT, "--seed", "3")
-    for name in ("messages.txt.gz", "messages.jsonl"):
-        run("train", "--text", tmp_path / name, "--field", "body", *options, "--out", tmp_path / name.split(".")[-1])
+    for name, field in (("messages.txt.gz", ()), ("messages.jsonl", ("--field", "body"))):
+        run("train", "--text", tmp_path / name, *field, *options, "--out", tmp_path / name.split(".")[-1])
     run("train", "--text", "-", *options, "--out", tmp_path / "stdin", stdin=content)
     weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("gz", "jsonl", "stdin")}
     assert weights["gz"] == weights["stdin"]
@@ -100,7 +101,7 @@ BAD = {
     "layers alone": (["--layers", "3"], "--heads, --hidden-dim is missing"),
     "model": (["--model", "gpt5"], "--model must be one of gpt2, llama"),
     "tokenizer": (["--tokenizer", "words"], "--tokenizer must be one of byte_pair"),
-    "two lengths": (["--hours", "1", "--steps", "2"], "--hours and --steps both say how long to train"),
+    "two lengths": (["--hours", "1", "--steps", "2"], "--hours and --steps both set the length of the training"),
     "share": (["--held-out", "1.5"], "--held-out must be a share from 0 to below 1"),
     "nothing held out": (["--held-out", "0"], "--held-out 0 leaves nothing to measure on"),
     "dtype": (["--dtype", "float33"], "--dtype must be a Keras dtype policy of floats"),
@@ -210,6 +211,31 @@ def killed(folder: Path, begin: str, is_time: Callable[[], bool]) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
+def test_a_run_that_breaks_off_ends_with_equal_weights(text, tmp_path, monkeypatch):
+    """In its fifth step, with a state after each; the next test kills processes, at other moments, too."""
+    train(text, tmp_path / "whole")
+    monkeypatch.setattr(run_plan, "STATE_SECONDS", 1e-6)
+    end, steps = round_log.RoundLog.on_train_batch_end, []
+
+    def breaks_off(log, batch, logs=None):
+        steps.append(batch)
+        if len(steps) == 5:
+            raise RuntimeError("the fifth step")
+        end(log, batch, logs)
+
+    monkeypatch.setattr(round_log.RoundLog, "on_train_batch_end", breaks_off)
+    command = ("train", "--text", text, "--model", "gpt2", *SMALL, *SHORT, "--out", tmp_path / "broken")
+    assert invoke(*command).exit_code and len(steps) == 5 and not (tmp_path / "broken").exists()
+    printed = train(text, tmp_path / "broken")
+    assert len(steps) < 5 + 6 and "measure the speed" not in printed
+    whole, again = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "broken"))
+    assert whole == again and not (tmp_path / "broken.run/states").exists()
+    metrics = (tmp_path / "broken.run/metrics.jsonl").read_text().splitlines()
+    assert [json.loads(row)["step"] for row in metrics] == [3, 6]
+
+
+@pytest.mark.slow
 def test_a_run_killed_at_three_moments_ends_with_equal_weights(tmp_path):
     """While it makes tokens, trains, and saves; each time the same command goes on where it was."""
     text = MESSAGES.read_text(encoding="utf-8")

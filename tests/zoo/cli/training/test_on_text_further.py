@@ -16,15 +16,15 @@ pytestmark = pytest.mark.usefixtures("quick_speed")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--from", "gpt_mini_en"), "--from MODEL goes on with a model on own text: give --text FILES, too"),
+        (("--from", "gpt_mini_en"), "--from MODEL continues training on your own text: give --text FILES, too"),
         (("--text", "{text}", "--add-tokens", "{text}"), "--add-tokens widens .* give --from MODEL, too"),
-        (("--text", "{text}", "--from", "gpt_mini_en", "--size", "mini"), "--size is of a new model"),
+        (("--text", "{text}", "--from", "gpt_mini_en", "--size", "mini"), "--size is for new models"),
         (
             ("--text", "{text}", "--from", "gpt_mini_en", "--layers", "2", "--vocabulary", "300"),
             "--layers, --vocabulary",
         ),
-        (("--text", "{text}", "--from", "gpt_mini_en", "--tokenizer", "bytes"), "--tokenizer is of a new model"),
-        (("--text", "{text}", "--from", "gpt_mini_en", "--model", "bert"), "--model is of a new model"),
+        (("--text", "{text}", "--from", "gpt_mini_en", "--tokenizer", "bytes"), "--tokenizer is for new models"),
+        (("--text", "{text}", "--from", "gpt_mini_en", "--model", "bert"), "--model is for new models"),
         (("--text", "{text}", "--from", "gpt_mini"), "there is no model 'gpt_mini'"),
         (("--text", "{text}", "--from", "transformer_tiny"), "weights"),
         (("--text", "{text}", "--from", "transformer_mini_en_de"), "--source FILE --target FILE"),

@@ -6,12 +6,14 @@ import pytest
 import rule_pairs
 
 from zoo.scratch.pairs.pair_choice import (
+    Choice,
     by_length,
     folded,
     joined,
     look_through,
     shared_targets,
     split_pairs,
+    without_shared_targets,
     without_sources_of,
 )
 from zoo.scratch.pairs.pair_files import Pairs
@@ -86,3 +88,16 @@ def test_lengths_at_the_limits():
     lengths = by_length([8, 9, 2, 2], [8, 8, 10, 11], max_length=8 + 3)
     assert lengths.kept.tolist() == [True, True, True, False] and lengths.unequal == 1
     assert by_length([9], [8], max_length=8).too_long == 1
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "left"), [(10, 90, 100), (30, 70, 70), (90, 60, 150), (150, 120, 120), (50, 0, 50)]
+)
+def test_held_out_pairs_with_a_target_to_learn_from_are_not_measured(shared, own, left):
+    """If they are many, and half of the pairs or a hundred are left."""
+    targets = [f"Satz {number}" for number in range(shared + own)]
+    held_out = Pairs([f"text {number}" for number in range(shared + own)], targets)
+    choice = without_shared_targets(Choice(Pairs(["a"] * shared, targets[:shared]), held_out))
+    assert len(choice.held_out.sources) == left and (
+        left == shared + own or choice.held_out.targets == targets[shared:]
+    )

@@ -24,13 +24,16 @@ FILES = {"source": "a.en", "target": "a.de"}
         (FILES | {"validation": ("a.txt",)}, "--validation-source"),
         (FILES | {"validation_source": "b.en"}, "received --validation-source without --validation-target"),
         (FILES | {"source_column": "en"}, "no --pairs TABLE"),
-        (FILES | {"model": "gpt2"}, "--model gpt2 does not write texts for texts: expected one of transformer, t5"),
+        (
+            FILES | {"model": "gpt2"},
+            "--model gpt2 does not translate texts into texts: expected one of transformer, t5",
+        ),
         (FILES | {"model": "gpt5"}, "--model must be one of"),
         (FILES | {"schedule": "linear"}, "--schedule must be one of inverse_sqrt, cosine"),
         (FILES | {"decoder_layers": 0}, "--decoder-layers must be at least 1"),
         (
             FILES | {"batch_tokens": 64, "max_length": 128},
-            "--batch-tokens must be at least 128, as many as --max-length",
+            "--batch-tokens must be at least 128, the value of --max-length",
         ),
         (FILES | {"joined": 0.6}, "--joined must be a share from 0 to 0.5"),
         (FILES | {"held_out": 0.0}, "--held-out 0 leaves nothing to measure on"),

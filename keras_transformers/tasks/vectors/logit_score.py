@@ -1,0 +1,55 @@
+"""The score of a pair by a causal language model: the logit of one token after the pair, perhaps minus another's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.heads import language_model_head, last_token
+from keras_transformers.models import decoder
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.utils.number_checks import is_token_id
+from keras_transformers.utils.untrusted import shown
+
+
+class LogitScore:
+    """The score of a pair by the next token of a decoder, such as "yes" against "no".
+
+    Paper: Nogueira et al. 2020, "Document Ranking with a Pretrained Sequence-to-Sequence Model",
+    https://arxiv.org/abs/2003.06713.
+
+    Args:
+        setup: Setup of the task.
+        tokens: Id of the token whose logit is the score, and perhaps of one whose logit is subtracted.
+
+    Raises:
+        ValueError: They are not one or two ids of the vocabulary.
+    """
+
+    def __init__(self, setup: Setup, tokens: Any):
+        is_list = isinstance(tokens, (list, tuple)) and len(tokens) in (1, 2)
+        if not is_list or not all(is_token_id(number, setup.config.vocabulary_size) for number in tokens):
+            raise ValueError(
+                "a decoder scores a pair by the token that follows it: score_tokens must be the id of the token for a "
+                f"good pair, and optionally of the token for a bad pair, each below {setup.config.vocabulary_size}: "
+                f"received {shown(tokens)}."
+            )
+        self.setup, self.tokens = setup, [int(number) for number in tokens]
+
+    def scorer(self) -> keras.Model:
+        """Return a model from the inputs of pairs (B, T) to `logits` (B, 1)."""
+        setup = self.setup
+        backbone = decoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+        state = last_token(backbone.output["hidden_states"], backbone.input["padding_mask"])  # (B, D)
+        logits = language_model_head(setup.config, backbone.get_layer("token_embedding"), state, setup.dtype)  # (B, V)
+        good, *bad = (logits[:, number : number + 1] for number in self.tokens)  # (B, 1) each
+        outputs = {"logits": ops.subtract(good, bad[0]) if bad else good, **setup.optional_outputs(backbone)}
+        return keras.Model(backbone.input, outputs, name="pair_scorer")
+
+    def saved(self, activation: str, prompts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of `save_folder` that write the tokens, the activation and the prompts."""
+        modules = {"pooling": None, "score_tokens": self.tokens, "activation": activation, **prompts}
+        return {"activation": activation, "sentence_transformer": modules}
