@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 
 COSTLY = ("integration", "slow", "parity", "data", "ray")
-MOST = 2.0  # seconds of processor time of a test without a marker: a slow and busy CPU takes four times what is allowed
-MOST_END_TO_END = 20.0  # on a fast CPU that is idle, most take 4, the longest 7.4
+MOST = 5.0  # seconds of processor time of a test without a marker: twice what the costliest takes on a slow, busy CPU
+MOST_END_TO_END = 30.0  # on a fast CPU that is idle, most take 4, the longest 7.4; on a busy one 14
 SPENT = pytest.StashKey[float]()
 collected = {"since": 0.0, "seconds": 0.0}  # processor time of the garbage collector, which no test is to blame for
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each core: threads of their own would wait for each other's
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+if os.environ.pop("CI", ""):  # pytest shows differences whole there, which takes an hour for large files
+    os.environ["STRICT_TESTS"] = "1"
 gc.set_threshold(50_000, 50, 1_000)  # traced graphs are millions of objects, which a collection walks through
 
 
@@ -49,6 +51,7 @@ def _time_collection(phase: str, info: dict):
 
 
 TRACING = (  # their examples trace graphs
+    "keras_transformers/analysis/signals/gradient_range.py",
     "keras_transformers/tasks/",
     "keras_transformers/data/sources/text_stream.py",
     "keras_transformers/data/sources/token_stream.py",
@@ -90,7 +93,7 @@ def pytest_runtest_call(item: pytest.Item):
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     outcome = yield
     report = outcome.get_result()
-    if not os.environ.get("CI"):
+    if not os.environ.get("STRICT_TESTS"):
         return
     if report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"

@@ -6,9 +6,9 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
+from rules import assert_none
 
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.families.table import Names
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -30,16 +30,19 @@ def paths() -> list[str]:
     return sorted(text for text in found if not text.startswith(MADE) and text not in ("train.txt", "valid.txt"))
 
 
-@pytest.mark.parametrize("path", paths())
-def test_files_that_are_named_exist(path):
-    if path in ("tokenizer.json", "README.md"):
-        return
+def exists(path: str) -> bool:
     pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
-    assert any(list(folder.glob(pattern)) for folder in FOLDERS) or list(FOLDERS[1].rglob(pattern)), path
+    return any(list(folder.glob(pattern)) for folder in FOLDERS) or bool(list(FOLDERS[1].rglob(pattern)))
+
+
+def test_files_that_are_named_exist():
+    of_a_checkpoint = ("tokenizer.json", "README.md")
+    missing = [path for path in paths() if path not in of_a_checkpoint and not exists(path)]
+    assert_none(missing, "CONTRIBUTING.md names only files and folders of the repository:")
 
 
 def test_paths_are_found():
-    assert {"keras_transformers/tasks/masked_lm.py", "checkpoints/names/<family>.py"} <= set(paths())
+    assert {"keras_transformers/tasks/masked_lm.py", "families/<kind>/<family>.py"} <= set(paths())
 
 
 def test_how_to_add_a_task_names_every_hook():

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rules import assert_none
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,8 +56,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, ...]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (tuple(alias.name.split(".")) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, "relative import: write the whole name"
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from ((*node.module.split("."), alias.name) for alias in node.names)
 
 
@@ -92,12 +92,19 @@ def test_every_subpackage_has_its_place():
             assert rank(module) is not None, path
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
-def test_left_never_imports_right(path):
-    # The public names are imported from everywhere, for type checkers only: see tests/test_public_names.py.
-    own = rank(path.with_suffix("").parts) if path != Path("keras_transformers/__init__.py") else len(ORDER)
-    upward = [".".join(module) for module in imports(TREES[path]) if (rank(module) or 0) > own]
-    assert not upward, f"{path} imports {upward}, which stand to the right of it in {ORDER}"
+def test_left_never_imports_right():
+    upward = []
+    for path, tree in TREES.items():
+        # The public names are imported from everywhere, for type checkers only: see tests/test_public_names.py.
+        own = rank(path.with_suffix("").parts) if path != Path("keras_transformers/__init__.py") else len(ORDER)
+        upward += [f"{path} imports {'.'.join(module)}" for module in imports(tree) if (rank(module) or 0) > own]
+    assert_none(upward, f"A file imports only from its own room and from rooms left of it in {', '.join(ORDER)}:")
+
+
+def test_imports_are_absolute():
+    nodes = ((path, node) for path, tree in TREES.items() for node in ast.walk(tree))
+    relative = [f"{path}:{node.lineno}" for path, node in nodes if getattr(node, "level", 0)]
+    assert_none(relative, "An import names the whole module, without leading dots.")
 
 
 def imported_files(path: Path) -> set[Path]:
@@ -132,18 +139,20 @@ def test_rooms_are_small():
     assert max(sizes.values()) <= MAX_ROOM, sizes.most_common(3)
 
 
-@pytest.mark.parametrize("path", TREES, ids=str)
-def test_a_file_is_short(path):
-    lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
-    assert lines <= MAX_FILE, f"{path} has {lines} lines: one idea a file"
+def count_lines() -> dict[Path, int]:
+    return {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in TREES}
+
+
+def test_files_are_short():
+    long = [f"{count} lines in {path}" for path, count in count_lines().items() if count > MAX_FILE]
+    assert_none(long, f"A file has at most {MAX_FILE} lines: split it, one idea a file.")
 
 
 def test_no_file_is_too_small_to_stand_alone():
     """Entries of the zoo are small, and so are the files whose names Python gives: `__init__`, `__main__`."""
-    others = [path for path in TREES if path.parent != Path("zoo") and not path.stem.startswith("__")]
-    lines = {str(path): len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in others}
-    small = {path: count for path, count in lines.items() if count < MIN_FILE}
-    assert not small, "put them into the files that use them"
+    others = {path for path in TREES if path.parent != Path("zoo") and not path.stem.startswith("__")}
+    small = [f"{count} lines in {path}" for path, count in count_lines().items() if path in others and count < MIN_FILE]
+    assert_none(small, f"A file has at least {MIN_FILE} lines: put smaller ones into the files that use them.")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +193,8 @@ def test_sections_of_docstrings_stand_at_the_left():
 @pytest.mark.integration
 def test_functions_are_short():
     long = {f"{path}:{node.lineno} {node.name}": body_length(node) for path, node in functions()}
-    assert not {name: length for name, length in long.items() if length > MAX_FUNCTION}
+    too_long = [f"{length} lines in {name}" for name, length in long.items() if length > MAX_FUNCTION]
+    assert_none(too_long, f"The body of a function has at most {MAX_FUNCTION} lines, without its docstring.")
     assert sorted(long.values())[len(long) // 2] <= 15
 
 
@@ -240,6 +250,7 @@ def private_names(tree: ast.Module) -> set[str]:
     return set(filter(is_private, names | {getattr(node.args[1], "value", None) for node in asked}))
 
 
+@pytest.mark.integration
 def test_private_names_of_keras_are_in_one_file():
     """They are those that no file of ours defines; and those that are in that file, whatever our files define."""
     home = Path("keras_transformers/utils/keras_private.py")

@@ -12,7 +12,7 @@ from family_cases import CASES
 
 import zoo
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.config.choices import position_kinds
+from keras_transformers.config.choices import KINDS, position_kinds
 from keras_transformers.config.transformer_config import TransformerConfig
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "families.md"
@@ -25,18 +25,24 @@ def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+FAMILIES_IN_ORDER = sorted(
+    FAMILIES, key=lambda family: (CONFIGS[family].mixer != "attention", KINDS.index(CONFIGS[family].kind), family)
+)
+
+
 def tasks_table() -> str:
     """Return a row for each family, with a mark for each task of which the family has a class."""
-    tasks = list(dict.fromkeys(task for names in FAMILIES.values() for task in names.tasks))
+    tasks = list(dict.fromkeys(task for family in FAMILIES_IN_ORDER for task in FAMILIES[family].tasks))
     rows = (
-        [f"`{family}`", *("✓" if task in names.tasks else "" for task in tasks)] for family, names in FAMILIES.items()
+        [f"`{family}`", *("✓" if task in FAMILIES[family].tasks else "" for task in tasks)]
+        for family in FAMILIES_IN_ORDER
     )
     return markdown(["family", *(f"`{task}`" for task in tasks)], rows)
 
 
 def blocks_table() -> str:
     """Return a row for each family, with what its blocks are made of and its models in the zoo."""
-    rows = ([f"`{family}`", *block_facts(CONFIGS[family]), models_of(family)] for family in FAMILIES)
+    rows = ([f"`{family}`", *block_facts(CONFIGS[family]), models_of(family)] for family in FAMILIES_IN_ORDER)
     return markdown(["family", "positions", "norm", "feed-forward", "models of the zoo"], rows)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import readme_code as code
 from readme_code import PYTHON, SHELL, shell_differences
+from rules import assert_none
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -60,9 +61,12 @@ def test_python_blocks_parse():
             compile(block, name, "exec")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_files(name):
+def test_links_lead_to_files():
     """To places in pages, too: `mkdocs build --strict` checks these."""
-    for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", PAGES[name], flags=re.DOTALL)):
-        made = name == "gallery.md" and f"--html {Path(link).name}" in PAGES[name]  # when the site is built
-        assert made or (DOCS / name).parent.joinpath(link).exists(), link
+    dead = []
+    for name, page in PAGES.items():
+        links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", page, flags=re.DOTALL))
+        made = {link for link in links if name == "gallery.md" and f"--html {Path(link).name}" in page}  # by the site
+        folder = (DOCS / name).parent
+        dead += [f"{name}: {link}" for link in links if link not in made and not (folder / link).exists()]
+    assert_none(dead, "A link of a page leads to a file of the repository:")

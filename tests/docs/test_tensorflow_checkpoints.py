@@ -12,6 +12,7 @@ import opennmt_models
 import processes
 import pytest
 import tensorflow as tf
+import tf1_encoders
 import yaml
 from presets import bert_preset
 from readme_code import PYTHON, python_differences, shell_differences
@@ -30,6 +31,8 @@ from tf_folders import (
 )
 
 import zoo
+from keras_transformers.text.sentencepiece import spm_file
+from keras_transformers.text.sentencepiece.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece
 
 pytestmark = pytest.mark.filterwarnings("ignore:")
 
@@ -91,6 +94,35 @@ def opennmt():
     opennmt_models.write(Path("other_run"), description="")
 
 
+def albert():
+    tf1_encoders.albert_folder(Path("albert_base"), tf1_encoders.albert_variables())
+
+
+def electra():
+    """A discriminator and a generator whose heads have 64 values."""
+    tf1_encoders.electra_folder(Path("models/electra_small"), tf1_encoders.electra_variables(128, 32, 64))
+
+
+def nanogpt():
+    import torch_runs
+
+    sizes = {"n_layer": 1, "n_head": 2, "n_embd": 8, "block_size": 64, "bias": False, "dropout": 0.0, "vocab_size": 13}
+    folder = Path("out-shakespeare-char")
+    torch_runs.write_run(folder / "ckpt.pt", torch_runs.nanogpt_state(sizes), sizes)
+    torch_runs.write_characters(folder)
+
+
+def llama2_c():
+    import torch_runs
+
+    pieces = [Piece("<unk>", 0, UNKNOWN), Piece("<s>", 0, CONTROL), Piece("</s>", 0, CONTROL)]
+    pieces += [*(Piece(f"<0x{byte:02X}>", 0, BYTE) for byte in range(256)), Piece("a", -1), Piece("b", -2)]
+    sizes = {"dim": 8, "n_layers": 1, "n_heads": 2, "n_kv_heads": 2, "vocab_size": len(pieces), "max_seq_len": 32}
+    torch_runs.write_run(Path("out/ckpt.pt"), torch_runs.llama2_c_state(sizes, 12), sizes)
+    model = spm_file.SentencePieceModel(tuple(pieces), BPE, byte_fallback=True)
+    Path("out/tokenizer.model").write_bytes(spm_file.serialize(model))
+
+
 def published():
     """The sizes of the smallest BERT of google-research/bert, for `convert`."""
     words = (*WORDS, *(f"[unused{index}]" for index in range(30_522 - len(WORDS))))
@@ -108,7 +140,12 @@ FOLDERS = {
     "Model Garden": garden,
     "KerasHub": keras_hub,
     "OpenNMT-tf": opennmt,
+    "google-research/albert": albert,
+    "google-research/electra": electra,
+    "nanoGPT": nanogpt,
+    "llama2.c": llama2_c,
 }
+WITH_TORCH = ("nanoGPT", "llama2.c")  # to write their files
 
 
 @pytest.fixture
@@ -136,8 +173,14 @@ def lines_differ(title: str) -> list[str]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("title", [title for title in FOLDERS if title != "KerasHub"])
+@pytest.mark.parametrize("title", [title for title in FOLDERS if title not in ("KerasHub", *WITH_TORCH)])
 def test_our_lines_run(title, in_a_folder):
+    assert not lines_differ(title)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("title", WITH_TORCH)
+def test_our_lines_for_files_of_torch_run(title, in_a_folder):
     assert not lines_differ(title)
 
 

@@ -22,9 +22,9 @@ from keras_transformers.generation.request import (
         ({"max_new_tokens": 0}, r"max_new_tokens must be in \[1, .*received 0"),
         ({"top_k": 2.5}, "type int32.*received 2.5"),
         ({"top_p": [0.5, 0.0]}, r"top_p must be in \[1e-06, 1\]"),
-        ({"seed": [1, 2, 3]}, r"one a text \(2\): received the shape \(3,\)"),
-        ({"temperature": [[0.5], [0.5]]}, r"one a text \(2\): received the shape \(2, 1\)"),
-        ({"temperature": [1, [2]]}, r"type float32, or one a text: received \[1, \[2\]\]"),
+        ({"seed": [1, 2, 3]}, r"one per text \(2\): received the shape \(3,\)"),
+        ({"temperature": [[0.5], [0.5]]}, r"one per text \(2\): received the shape \(2, 1\)"),
+        ({"temperature": [1, [2]]}, r"type float32, or one per text: received \[1, \[2\]\]"),
         ({"temperature": "hot"}, "type float32.*hot"),
         ({"temperature": float("nan")}, "temperature must be in"),
     ],
@@ -38,6 +38,17 @@ def test_what_is_refused(values, message):
 def test_beams_are_not_sampled(name):
     with pytest.raises(ValueError, match=f"unknown options.*{name}.*num_beams=4.*length_penalty"):
         make_sampling_parameters(2, {name: 1}, num_beams=4)
+
+
+@pytest.mark.parametrize("has_source", [False, True])
+def test_an_unknown_option_lists_all_options(has_source):
+    with pytest.raises(ValueError, match="unknown options") as refused:
+        make_request(1, [], {}, {"stopp": ["."], "temprature": 1.0, "num_sequences": 2}, has_source=has_source)
+    message = str(refused.value)
+    for name in ("temperature", "stop", "token_bias", "prompt_lookup", "num_sequences", "num_beams"):
+        assert f"'{name}'" in message
+    assert "nearest to stopp is stop." in message and "nearest to temprature is temperature." in message
+    assert "num_sequences is for generate" in message
 
 
 def test_stop_strings_are_a_list():

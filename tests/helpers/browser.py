@@ -34,6 +34,24 @@ TEXT_COLOURS = """() => {
   return found;
 }"""
 
+# The numbers that stand in more than one line.
+BROKEN_NUMBERS = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (["SCRIPT", "STYLE"].includes(node.parentElement.tagName)) continue;
+    for (const number of node.textContent.matchAll(/[-−+]?\\d[\\d.,]*(\\s%)?/g)) {
+      const range = document.createRange();
+      range.setStart(node, number.index);
+      range.setEnd(node, number.index + number[0].length);
+      const tops = [...range.getClientRects()].filter((box) => box.width > 0).map((box) => Math.round(box.top));
+      if (new Set(tops).size > 1) found.push(number[0]);
+    }
+  }
+  return found;
+}"""
+
 
 class Seen(NamedTuple):
     """What a page has asked for, and what went wrong in it."""
@@ -79,6 +97,11 @@ def low_contrasts(frame: Any, least: float = 4.5) -> list[tuple[str, str, str, f
         for text, ink, ground in frame.evaluate(TEXT_COLOURS)
         if (ratio := _contrast(ink, ground)) < least
     ]
+
+
+def broken_numbers(page: Any) -> list[str]:
+    """The numbers of a page that stand in more than one line."""
+    return page.evaluate(BROKEN_NUMBERS)
 
 
 def is_as_wide_as_the_window(page: Any) -> bool:

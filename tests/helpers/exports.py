@@ -1,7 +1,8 @@
-"""Bundled models that tests export, one for each task."""
+"""Bundled models that tests export, one for each task; and the warm-up requests of an export."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,3 +26,23 @@ class Exported(NamedTuple):
 
     task: Any
     folder: Path
+
+
+def warm_up_records(folder: Path) -> list[bytes]:
+    import tensorflow as tf
+
+    file = folder / "assets.extra" / "tf_serving_warmup_requests"
+    return [record.numpy() for record in tf.data.TFRecordDataset(str(file))]
+
+
+def warm_up_requests(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The name of a signature, and the values of its inputs, of each request."""
+    import tensorflow as tf
+    from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+    from keras_transformers.tasks.answers import saved_model
+
+    message = saved_model._messages()["PredictionLog"]
+    for request in (message.FromString(record).predict_log.request for record in warm_up_records(folder)):
+        values = {entry.key: tf.make_ndarray(TensorProto.FromString(entry.value)) for entry in request.inputs}
+        yield request.model_spec.signature_name, {name: tf.constant(value) for name, value in values.items()}

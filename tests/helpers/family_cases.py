@@ -9,7 +9,7 @@ from keras_transformers import families
 from keras_transformers.checkpoints.names import FAMILIES, architecture_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families.pre_norm_encoders import windowed
+from keras_transformers.families.encoders.modernbert import windowed
 
 SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
 STACKS = SIZES | {"num_layers": 1, "num_decoder_layers": 2, "intermediate_dim": 24}
@@ -128,6 +128,8 @@ CASES = {
             "uneven-windows": {"block_options": windowed([False, True, True, False, True, False, False], 7, 500.0)},
             "one-base": {"max_wavelength": 400.0, "block_options": windowed([True, False] * 3 + [True], 2, 400.0)},
             "bias": {"use_bias": True, "activation": "silu", "bos_id": 1, "eos_ids": [2]},
+            "bias of norms": {"norm_bias": True},
+            "bias of feed-forward": {"feed_forward_bias": True},
             "long-texts": {"max_length": 5000},  # masks by the attention layers themselves
         },
         published={
@@ -199,6 +201,8 @@ CASES = {
         variants={
             "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
             "bias": {"use_bias": True, "num_kv_heads": 4, "eos_ids": [2, 4], "pad_id": 3},
+            "bias of attention": {"attention_bias": True},
+            "bias of feed-forward": {"feed_forward_bias": True},
         },
         published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
     ),
@@ -210,6 +214,26 @@ CASES = {
             "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
         },
         published={7_241_732_096: sized(32000, 32, 32, 4096, 14336, num_kv_heads=8)},
+    ),
+    "qwen2": Case(
+        families.qwen2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "windows": {"block_options": [{}, {"attention_window": 3}], "num_kv_heads": 4},
+            "tied": {"tie_embeddings": True, "max_wavelength": 500.0, "eos_ids": [2, 4], "pad_id": 3},
+        },
+        published={494_032_768: sized(151_936, 24, 14, 896, 4864, num_kv_heads=2, tie_embeddings=True)},
+    ),
+    "qwen3": Case(
+        families.qwen3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "windows": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "biases": {"attention_bias": True, "tie_embeddings": True, "head_dim": 8},
+        },
+        published={
+            596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
+        },
     ),
     "transformer": Case(
         families.transformer,
@@ -246,6 +270,7 @@ CASES = {
     "mbart": Case(families.mbart, **PAIR, variants={"pad": {"pad_id": 3, "decoder_start_id": 4}}),
     "recurrent": Case(families.recurrent, own={"intermediate_dim": 24}, is_ours=True),
     "convolutional": Case(families.convolutional, own={"intermediate_dim": 24}, is_ours=True),
+    "model2vec": Case(families.static, own={"num_layers": 0, "num_heads": 1}, is_ours=True),
 }
 KINDS = {name: case.small().kind for name, case in CASES.items()}
 ATTENTION = {name: case for name, case in CASES.items() if case.small().mixer == "attention"}
@@ -260,7 +285,8 @@ def settings(family: str) -> dict[str, Any]:
     """Return the values of the config.json of a small model of a family, with more than `transformers` writes."""
     case = next(case for case in CASES.values() if case.family == family)
     more = {"norm_order": "pre", "block_options": [{"attention_window": 8}]} if family == "transformer" else {}
-    config = case.small(vocabulary_size=90, num_layers=2, num_decoder_layers=None, max_length=24, **more)
+    more |= {"num_layers": 2} if case.small().num_layers else {}
+    config = case.small(vocabulary_size=90, num_decoder_layers=None, max_length=24, **more)
     tasks = FAMILIES[family].tasks
     task = "classification" if "classification" in tasks else next(iter(tasks))
     has_labels = {"labels": ["no", "yes"], "problem": "single_label"} if task == "classification" else {}

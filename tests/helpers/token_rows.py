@@ -60,7 +60,8 @@ def _decoded(texts: list[str | bytes]) -> list[str]:
 
 def differing(ours: Tokenizer, theirs: Any, texts: list[str], pairs: list[str] | None = None) -> list:
     """Return the texts whose ids, segments or places differ from those of a tokenizer of `transformers`."""
-    rows = theirs(texts, pairs, return_offsets_mapping=True, return_token_type_ids=True)
-    columns = zip(rows["input_ids"], rows["token_type_ids"], map(list, rows["offset_mapping"]), strict=True)
+    rows = theirs(texts, pairs, return_offsets_mapping=True, return_token_type_ids=ours.has_types or None)
+    segments = rows.get("token_type_ids", [[0] * len(ids) for ids in rows["input_ids"]])
+    columns = zip(rows["input_ids"], segments, map(list, rows["offset_mapping"]), strict=True)
     mine = [(row.ids, row.segment_ids, list(row.offsets)) for row in ours.encode(texts, pairs)]
     return [both for both in zip(texts, mine, columns, strict=True) if both[1] != both[2]]

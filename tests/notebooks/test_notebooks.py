@@ -1,9 +1,10 @@
-"""Notebooks run from top to bottom, and are committed without what running them leaves behind."""
+"""Notebooks run from top to bottom, and are committed with small outputs of the code beside them."""
 
 from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 ABSOLUTE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|Users|work|tmp|mnt|usr|var|opt|data|content)\b|\b[A-Za-z]:\\")
+
+MOST_BYTES = 300_000  # of a notebook with its outputs
+GENERATOR = runpy.run_path(str(ROOT / "docs" / "generator" / "notebooks.py"))
 
 notebook_test = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -28,10 +32,26 @@ def test_there_are_notebooks():
 
 
 @notebook_test
-def test_no_output_is_committed(path):
-    cells = [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+def test_outputs_are_of_the_code_beside_them(path):
+    """`python docs/generator/notebooks.py NAME` runs a notebook and writes its outputs."""
+    notebook = read(path)
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    if "outputs_of" not in notebook["metadata"]:
+        assert not [cell["source"] for cell in cells if cell["outputs"]]
+        return
+    assert notebook["metadata"]["outputs_of"] == GENERATOR["code_hash"](notebook)
+    assert [cell["source"] for cell in cells if "print(" in "".join(cell["source"]) and not cell["outputs"]] == []
 
-    assert [cell["source"] for cell in cells if cell["outputs"] or cell["execution_count"] is not None] == []
+
+@notebook_test
+def test_outputs_are_small_and_without_noise(path):
+    cells = [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+    outputs = [output for cell in cells for output in cell["outputs"]]
+
+    assert path.stat().st_size < MOST_BYTES
+    assert not [cell["source"] for cell in cells if cell["execution_count"] is not None or cell["metadata"]]
+    assert not [output for output in outputs if output.get("name") == "stderr" or output["output_type"] == "error"]
+    assert all(len(output.get("data", ["text"])) == 1 for output in outputs)
 
 
 @notebook_test

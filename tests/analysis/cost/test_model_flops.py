@@ -22,7 +22,7 @@ SMALL = {
 }
 
 
-@pytest.mark.integration(quick=["modernbert-1"])
+@pytest.mark.integration
 @pytest.mark.parametrize(("family", "length"), [*product(SMALL, [1, 5]), ("modernbert", 4096)])
 def test_blocks_that_are_multiplied_are_those_of_the_whole_graph(family, length):
     model = whole_model(SMALL[family]())
@@ -62,6 +62,7 @@ def test_relative_positions_have_no_longest_text():
     assert flops_per_token(config, length=64) > flops_per_token(config, length=32)
 
 
+@pytest.mark.integration
 def test_shared_blocks_cost_what_others_do():
     sizes = {"num_layers": 4, "num_heads": 2, "hidden_dim": 16, "embedding_dim": 8}
     groups = [flops_per_token(albert(100, **sizes, num_block_groups=number), 8) for number in (1, 2, 4)]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import WIDTHS, is_as_wide_as_the_window, low_contrasts, opened
+from browser import WIDTHS, broken_numbers, is_as_wide_as_the_window, low_contrasts, opened
 
 import zoo
 from keras_transformers.analysis.explorer.page import page as page_of
@@ -21,7 +21,7 @@ def numbers(page) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [*WIDTHS, 1024])
 @pytest.mark.parametrize("name", ["gap", "changed", "hostile", "long", "story", "translation", "search", "recurrent"])
 def test_it_fits_is_readable_and_asks_for_nothing(browser, addresses, name, width, scheme):
     with opened(browser, addresses[name], width, scheme) as (page, seen):
@@ -30,6 +30,7 @@ def test_it_fits_is_readable_and_asks_for_nothing(browser, addresses, name, widt
             page.locator("#switch").click()
 
         assert is_as_wide_as_the_window(page)
+        assert broken_numbers(page) == []
         assert low_contrasts(page) == []
         assert seen.errors == []
         assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
@@ -159,7 +160,7 @@ def test_a_temperature_flattens_the_bars_and_a_place_shows_its_own(browser, addr
     with opened(browser, addresses["story"], WIDTHS[0]) as (page, _):
 
         def first() -> float:
-            return float(re.search(r"([\d.]+) %", page.locator(".bar").first.inner_text()).group(1))
+            return float(re.search(r"([\d.]+)\s%", page.locator(".bar").first.inner_text()).group(1))
 
         cool = first()
         for _ in range(3):

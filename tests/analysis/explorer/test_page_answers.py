@@ -15,7 +15,7 @@ TOKENIZER = Tokenizer.train(["a fine film"], 280, model="byte_pair")
         ({"fills": [[("door", 0.5), ("room", 0.1)]]}, "probability", ("door", 0.5)),
         ({"label": "good", "probabilities": {"bad": 0.2, "good": 0.8}}, "probability", ("good", 0.8)),
         ({"scores": {"stars": 4.5}}, "value", ("stars", 4.5)),
-        ({"similarity": 0.7}, "similarity", ("cosine similarity", 0.7)),
+        ({"similarity": 0.7}, "similarity", ("similarity", 0.7)),
         ({"embedding": np.array([0.5, -1.0])}, "value", ("number 0", 0.5)),
         ({"tokens": [{"text": "Ann", "label": "B-person", "score": 0.9}]}, "probability", ("B-person", 0.9)),
         ({"answer": "", "candidates": [{"answer": "", "score": 0.6}]}, "probability", ("(no answer)", 0.6)),

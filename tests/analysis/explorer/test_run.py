@@ -63,7 +63,7 @@ def test_an_answer_is_that_of_predict(task, name, request_):
         "classification": lambda: expected["probabilities"],
         "masked_lm": lambda: dict(expected["fills"][-1]),
         "sentence_embedding": lambda: (
-            {"cosine similarity": expected["similarity"]}
+            {"similarity": expected["similarity"]}
             if "similarity" in expected
             else {f"number {index}": value for index, value in enumerate(expected["embedding"])}
         ),
@@ -101,6 +101,7 @@ def test_an_answer_without_a_head_is_that_of_a_model_whose_rows_are_zero(task):
     assert max(abs(without["1.0"][label] - bars(run(subject, request).answer)[label]) for label in expected) > 1e-5
 
 
+@pytest.mark.integration
 def test_heads_that_are_off_from_the_start_change_maps_and_answer(task):
     subject, request = task("classification"), Request("a fine film")
     whole, less = run(subject, request), run(subject, request._replace(without=(Head("self", 0, 1),)))
@@ -291,7 +292,7 @@ def test_gaps_of_a_long_text_are_bounded(task):
     shown = run(subject, Request("[MASK] " * 1000))
 
     assert [place.token for place in shown.answer.places] == list(range(1, 1 + MOST_PLACES))
-    assert "Of 198 places of the answer, the first 64 are shown." in shown.notes
+    assert "Only the first 64 of 198 positions of the answer are shown." in shown.notes
 
 
 @pytest.mark.integration

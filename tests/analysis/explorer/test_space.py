@@ -58,13 +58,13 @@ def test_vectors_that_are_all_the_same_lie_in_one_point():
 @pytest.mark.parametrize(
     ("name", "texts", "message"),
     [
-        ("sentence_embedding", ["a film"], f"among 2 to {MOST_TEXTS} texts, one a line: received 1"),
+        ("sentence_embedding", ["a film"], f"among 2 to {MOST_TEXTS} texts, one per line: received 1"),
         ("sentence_embedding", ["a film"] * (MOST_TEXTS + 1), f"received {MOST_TEXTS + 1}"),
         ("sentence_embedding", ["a film", "a\x07b"], "text 2 of the search has the control character U\\+0007"),
         (
             "classification",
             ["a film", "a day"],
-            "classification gives no vectors to search by: take sentence_embedding",
+            "classification gives no vectors to search by: load it with task='sentence_embedding'",
         ),
     ],
 )

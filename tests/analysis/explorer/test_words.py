@@ -30,7 +30,7 @@ CONFIGS = {
 SAID = {
     "bert": (["an encoder of 2 layers", "sides, to the ends", "learned vector", "post-norm"], ["before it", "RoPE"]),
     "gpt1": (["a decoder", "itself and those before it", "post-norm"], ["both sides", "pre-norm"]),
-    "gpt2": (["itself and those before it", "layer norm stands before", "gelu_tanh."], ["both sides", "gate", "share"]),
+    "gpt2": (["itself and those before it", "norm is applied before", "gelu_tanh."], ["both sides", "gate", "share"]),
     "llama": (["each 2 of them share", "RoPE", "RMS norm", "silu, times a gate"], ["learned", "layer norm"]),
     "one key for all": (["; all of them share"], ["each 4"]),
     "windows": (["In 1 of 2 layers", "window of 8 tokens", "1 of 2 layers go without"], ["both sides"]),
@@ -41,7 +41,7 @@ SAID = {
     "lstm": (["LSTM", "there are no heads", "Positions: none", "is computed from itself"], ["attends", "feed-forward"]),
     "lstm encoder": (["LSTM", "computed from those on both sides, to the ends"], ["before it"]),
     "cnn encoder": (["convolution over 3 tokens", "both sides."], ["to the ends", "attends"]),
-    "rnn with attention": (["4 heads of width 4 attend to", "attention of its own"], ["no heads", "last token"]),
+    "rnn with attention": (["4 heads of width 4 attend to", "by cross-attention"], ["no heads", "last token"]),
     "rnn": (["there are no heads", "state made from the last token of the source"], ["attends", "attention"]),
 }  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_names_and_pictures_are_those_of_the_kind_of_model(name, is_causal, way,
 
 def test_signs_are_explained_where_there_are_any():
     assert token_facts(["[CLS]", "film", "##s", "##"]) == [
-        "A token that begins with ## goes on with the word before it."
+        "A token that begins with ## continues the previous token's word."
     ]
     assert token_facts(["␣a", "film"]) == ["␣ in a token is a space that belongs to it."]
     assert token_facts(["a", "##"]) == []

@@ -188,7 +188,7 @@ REFERENCES = {
 
 
 @pytest.mark.parity
-@pytest.mark.filterwarnings("ignore:.* names tokens to begin")
+@pytest.mark.filterwarnings("ignore:.* names start or end tokens")
 @pytest.mark.parametrize("architecture", REFERENCES)
 def test_the_stream_is_that_of_transformers(architecture, tmp_path):
     """Its `hidden_states`: the embeddings, and what is behind each block, at the end behind the last norm."""

@@ -96,7 +96,9 @@ def test_it_has_the_weights_of_now():
 
 def test_errors():
     layer = keras.layers.Dense(D)
-    with pytest.raises(ValueError, match=r"states must be those of one text, \(T, D\): received the shape \(1, 8, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"states must belong to one text and have the shape \(T, D\): received the shape \(1, 8, 4\)"
+    ):
         gradient_reach(layer, normal(1, T, D))
     for length in (0, 9, 2.5):
         with pytest.raises(ValueError, match="length must be an integer from 1 to 8"):

@@ -80,7 +80,9 @@ def test_the_weights_of_a_layer_take_no_part():
 
 @pytest.mark.integration
 def test_derivatives_that_vanish_are_refused():
-    with pytest.raises(ValueError, match=r"too small or too large to tell.*float32.*dtype=\"float64\", or .* shorter"):
+    with pytest.raises(
+        ValueError, match=r"too small or too large to decide.*float32.*dtype=\"float64\", or .* shorter"
+    ):
         length_of(layers.GRU(D, return_sequences=True), 400, dtype="float32")
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keras_transformers.training.metrics.class_scores import class_scores, confusion, macro_f1, total_scores
+from keras_transformers.training.metrics.class_scores import (
+    MOST_IN_MATRIX,
+    class_scores,
+    confusion,
+    confusions,
+    label_scores,
+    macro_f1,
+    total_scores,
+)
 
 TRUE, FOUND = [0, 0, 0, 1, 1, 2, 2, 2, 2, 3], [0, 1, 0, 1, 1, 2, 0, 2, 1, 2]
 NAMES = ("a", "b", "c", "d", "never")
@@ -27,6 +35,23 @@ def counts():
 def test_confusion():
     assert confusion(TRUE, FOUND, len(NAMES)).tolist() == COUNTS
     assert confusion([], [], 2).tolist() == [[0, 0], [0, 0]]
+
+
+def test_confusions_of_many_classes_are_the_pairs_that_occur():
+    names = [f"n{number}" for number in range(10_000)]
+    found = confusions(names, [3, 3, 9_999, 5, 3, 0], [4, 4, 0, 5, 5, 7])
+    assert found == {
+        "pairs": [
+            {"label": "n3", "predicted": "n4", "count": 2},
+            {"label": "n0", "predicted": "n7", "count": 1},
+            {"label": "n3", "predicted": "n5", "count": 1},
+            {"label": "n9999", "predicted": "n0", "count": 1},
+        ]
+    }
+    assert confusions(names, [], []) == confusions(names, [1], [1]) == {"pairs": []}
+    assert "counts" in confusions(names[:MOST_IN_MATRIX], [], []) and "pairs" in confusions(names[:201], [], [])
+    scores = label_scores(names, [3, 3, 9_999], [4, 3, 0])
+    assert len(scores) == 10_000 and scores["n3"]["recall"] == 0.5 and scores["n4"]["predicted"] == 1
 
 
 @pytest.mark.parametrize("score", EXPECTED)

@@ -381,7 +381,7 @@ def test_sigterm_saves_and_exits_in_training_and_in_validation(tmp_path, capfd, 
         with pytest.raises(SystemExit) as ended:
             validated(tmp_path / "run", Ask(*at))
         assert ended.value.code == 0 and names(tmp_path / "run")[-1] == f"{saved}.npz"
-        assert "SIGTERM: the same call of fit goes on" in capfd.readouterr().err
+        assert "SIGTERM: repeat the call of fit to resume" in capfd.readouterr().err
         history, weights = validated(tmp_path / "run")
         expected_history, expected = validated(tmp_path / "unbroken")
         assert history == expected_history
