@@ -132,7 +132,30 @@ def finetuned(experiment: Experiment, model: str, data: Path, seed: int) -> dict
     task = zoo.load(model, experiment.task, seed=seed, **options)
     if experiment.fit["epochs"]:
         task.fit(**train, **(SHORT | experiment.fit), seed=seed)
+    if experiment.task == "token_classification":
+        test = readable(test, task)
     return task.evaluate(**test)
+
+
+def readable(rows: Rows, task: Any) -> Rows:
+    """Divide texts that are too long for a task, and leave out words that its tokenizer drops, as none are measured."""
+    room = task.max_length - 2  # [CLS] and [SEP]
+    texts, labels = [], []
+    for words, of_words in zip(rows["texts"], rows["labels"], strict=True):
+        used = room + 1  # the first word begins a text
+        for word, label, encoded in zip(
+            words, of_words, task.tokenizer.encode(words, special_tokens=False), strict=True
+        ):
+            if not encoded.ids:
+                continue
+            if used + len(encoded.ids) > room:
+                texts.append([])
+                labels.append([])
+                used = 0
+            texts[-1].append(word)
+            labels[-1].append(label)
+            used += len(encoded.ids)
+    return {"texts": texts, "labels": labels}
 
 
 def counted(name: str, data: Path) -> dict[str, float]:

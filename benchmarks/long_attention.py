@@ -61,7 +61,7 @@ def torch(length: int) -> Callable[[], object]:
 
 PEERS = {
     "ours": ours,
-    "window": lambda length: ours(length, reach=(256, 256)),
+    "window": lambda length: ours(length, window=(256, 256)),
     "plain": lambda length: ours(length, linear_from=None),
     "keras-nlp": keras_nlp,
     "torch": torch,

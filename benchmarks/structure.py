@@ -140,7 +140,20 @@ def places_that_test_a_name() -> list[str]:
     """Comparisons with the name of a task or a family, outside `tasks/`, `families` and the tables of names."""
     encoders = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet", "electra", "albert",
                 "modernbert", "eurobert", "nomic_bert", "gte", "deberta-v2")  # fmt: skip
-    families = (*encoders, "gpt2", "openai-gpt", "llama", "mistral", "transformer", "marian", "t5", "bart", "mbart")
+    families = (
+        *encoders,
+        "gpt2",
+        "openai-gpt",
+        "llama",
+        "mistral",
+        "qwen2",
+        "qwen3",
+        "transformer",
+        "marian",
+        "t5",
+        "bart",
+        "mbart",
+    )
     names = "|".join(re.escape(name) for name in (*NAMES, *families))
     pattern = re.compile(rf'(==|!=|\bin\b) \(?"({names})"|"({names})"\)? (==|in\b)|\.family (==|!=|in|not in) ')
     places = []

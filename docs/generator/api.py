@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +33,9 @@ def pages() -> dict[str, str]:
         f"api/{room}.md": _page(f"keras_transformers: {room}", [f"keras_transformers.{name}" for name in names])
         for room, names in rooms.items()
     }
-    return found | {"api/families.md": _page("keras_transformers.families", ["keras_transformers.families"])}
+    stub = (ROOT / "keras_transformers" / "families" / "__init__.pyi").read_text("utf-8")
+    functions = [f"{module}.{name}" for module, name in re.findall(r"from (\S+) import (\w+) as", stub)]
+    return found | {"api/families.md": _page("keras_transformers.families", functions)}
 
 
 def task_options(task: str) -> str:

@@ -11,8 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import notebooks
-
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "gallery"
 LOG = logging.getLogger("mkdocs.plugins.generator")
@@ -35,7 +33,7 @@ def written(full: bool) -> dict[str, bytes]:
 
 def made(name: str, command: str) -> bytes:
     """Return the page that a command writes, from the cache where neither it nor the code has changed."""
-    key = hashlib.sha256(f"{command} {notebooks.fingerprint(Path(__file__))} {assets()}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{command} {code_and_assets()}".encode()).hexdigest()[:16]
     kept = CACHE / f"{name}-{key}.html"
     if not kept.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -46,9 +44,11 @@ def made(name: str, command: str) -> bytes:
     return kept.read_bytes()
 
 
-def assets() -> str:
-    """Return a hash of the styles and scripts of the page."""
-    digest = hashlib.sha256()
-    for file in sorted((ROOT / "keras_transformers").rglob("assets/*")):
+def code_and_assets() -> str:
+    """Return a hash of all that the pages follow from: this file, the code of the repository, styles and scripts."""
+    rooms = (ROOT / "keras_transformers", ROOT / "zoo")
+    code = sorted(file for room in rooms for pattern in ("*.py", "assets/*") for file in room.rglob(pattern))
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for file in code:
         digest.update(file.read_bytes() if file.is_file() else b"")
     return digest.hexdigest()

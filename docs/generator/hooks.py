@@ -37,7 +37,7 @@ def on_files(files: Files, config: Any) -> None:
     """Add the generated pages to the files of the site."""
     full, begun = config.extra["full"], time.monotonic()
     pages: dict[str, str | bytes] = {site: (ROOT / path).read_text("utf-8") for path, site in ELSEWHERE.items()}
-    pages |= api.pages() | notebooks.written(full) | gallery.written(full)
+    pages |= api.pages() | notebooks.written() | gallery.written(full)
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     sources.clear()

@@ -1,27 +1,23 @@
-"""The notebooks as pages: executed, with what their cells print and draw."""
+"""The notebooks as pages, with what their cells print and draw.
+
+`python docs/generator/notebooks.py [NAME ...]` runs notebooks, all if none is named, and keeps their outputs in them.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
-import logging
 import re
-import time
+import sys
 from pathlib import Path
 from typing import Any
 
-from latex2mathml.converter import convert
-
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / "build" / "notebooks"
-LOG = logging.getLogger("mkdocs.plugins.generator")
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w`$])\$([^$\n`]+)\$(?![\w$])", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST = 40  # lines of an output that are shown
-NOT_RUN = (
-    "!!! note\n\n    This page was built without running the notebook: what its cells print and draw is missing.\n\n"
-)
 
 
 def files() -> list[Path]:
@@ -34,41 +30,61 @@ def pages() -> list[str]:
     return [f"notebooks/{path.stem}.md" for path in files()]
 
 
-def written(full: bool) -> dict[str, str | bytes]:
-    """Return the pages and the pictures in them; executed first where the build is a full one."""
+def written() -> dict[str, str | bytes]:
+    """Return the pages and the pictures in them."""
     found: dict[str, str | bytes] = {}
     for path in files():
-        notebook = executed(path) if full else json.loads(path.read_text("utf-8"))
-        found |= page(path.stem, notebook, full)
+        found |= page(path.stem, json.loads(path.read_text("utf-8")))
     return found
 
 
-def executed(path: Path) -> dict[str, Any]:
-    """Return a notebook with its outputs, from the cache where neither it nor the code has changed."""
-    kept = CACHE / f"{path.stem}-{fingerprint(path)}.ipynb"
-    if not kept.exists():
-        import nbformat
-        from nbclient import NotebookClient
+def run(path: Path) -> None:
+    """Run a notebook, and write what its cells print and draw into it, small and without what differs by machine."""
+    import nbformat
+    from nbclient import NotebookClient
 
-        begun, notebook = time.monotonic(), nbformat.read(path, as_version=4)
-        folder = {"metadata": {"path": str(path.parent)}}
-        NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder).execute()
-        CACHE.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, kept)
-        LOG.info("%s executed in %.0f s", path.name, time.monotonic() - begun)
-    return json.loads(kept.read_text("utf-8"))
-
-
-def fingerprint(path: Path) -> str:
-    """Return a hash of all that a notebook's outputs follow from: itself, and the code of this repository."""
-    code = sorted(file for room in ("keras_transformers", "zoo") for file in (ROOT / room).rglob("*.py"))
-    digest = hashlib.sha256()
-    for file in [path, *code]:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+    notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder).execute()
+    for cell in notebook.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            cell.outputs = [kept for output in cell.outputs if (kept := slim(output))]
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "outputs_of": code_hash(notebook)}
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def page(name: str, notebook: dict[str, Any], is_executed: bool) -> dict[str, str | bytes]:
+def code_hash(notebook: Any) -> str:
+    """Return a hash of the code of a notebook, by which a test sees outputs of other code."""
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+
+
+def slim(output: Any) -> Any:
+    """Return an output without colours and further forms, with a picture of few colours; None for messages."""
+    if output.get("name") == "stderr":
+        return None
+    if output["output_type"] == "stream":
+        return {**output, "text": COLOUR.sub("", output["text"])}
+    data = output["data"]
+    kind = next(kind for kind in ("image/png", "text/html", "text/plain") if kind in data)
+    content = small_picture(data[kind]) if kind == "image/png" else data[kind]
+    slimmed = {**output, "data": {kind: content}, "metadata": {}}
+    return slimmed | ({"execution_count": None} if output["output_type"] == "execute_result" else {})
+
+
+def small_picture(picture: str) -> str:
+    """Return a PNG in base64 with a palette of 64 colours."""
+    from PIL import Image
+
+    found = io.BytesIO()
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    image.quantize(64).save(found, "PNG", optimize=True)
+    return base64.b64encode(found.getvalue()).decode()
+
+
+def page(name: str, notebook: dict[str, Any]) -> dict[str, str | bytes]:
     """Return a notebook as a page in Markdown, and its pictures."""
     parts, pictures = [], {}
     for number, cell in enumerate(notebook["cells"]):
@@ -82,13 +98,13 @@ def page(name: str, notebook: dict[str, Any], is_executed: bool) -> dict[str, st
             shown, image = of_output(output, picture)
             parts += [shown] if shown else []
             pictures |= {f"notebooks/{picture}": image} if image else {}
-    title, *rest = "\n\n".join(parts).split("\n", 1)
-    body = "\n".join([title, "", "" if is_executed else NOT_RUN, *rest])
-    return {f"notebooks/{name}.md": body, **pictures}
+    return {f"notebooks/{name}.md": "\n\n".join(parts), **pictures}
 
 
 def formula(found: re.Match) -> str:
     """Return a formula in TeX as MathML, which browsers show by themselves."""
+    from latex2mathml.converter import convert
+
     return convert(found[1] or found[2], display="block" if found[1] else "inline")
 
 
@@ -105,3 +121,10 @@ def of_output(output: dict[str, Any], picture: str) -> tuple[str, bytes | None]:
     lines = text.splitlines()
     lines = lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"... {len(lines) - LONGEST} more lines"]
     return "\n".join(["```text", *lines, "```"]), None
+
+
+if __name__ == "__main__":
+    for notebook in files():
+        if notebook.stem in sys.argv[1:] or not sys.argv[1:]:
+            run(notebook)
+            print(notebook.name, f"{notebook.stat().st_size:,} bytes", flush=True)

@@ -20,13 +20,44 @@ import tensorflow as tf
 MOST_BYTES = 1_000_000  # of a request
 
 
-def answer(signatures: Any, name: str, inputs: dict[str, list]) -> dict[str, list]:
-    """Return the outputs of a signature for inputs of JSON."""
+def answer(signatures: Any, name: str, inputs: Any) -> dict[str, list]:
+    """Return the outputs of a signature for the inputs of a JSON body.
+
+    Raises:
+        ValueError: The signature does not exist, or the inputs do not fit it: it names what the signature takes.
+    """
+    if name not in signatures:
+        raise ValueError(f"there is no signature {name!r}; expected ?signature= with one of {sorted(signatures)}")
     called = signatures[name]
     specs = called.structured_input_signature[1]
-    tensors = {key: tf.constant(values, specs[key].dtype) for key, values in inputs.items()}
-    outputs = {key: tensor.numpy().tolist() for key, tensor in called(**tensors).items()}
+    takes = ", ".join(f"{key!r}: {spec.dtype.name} {tuple(spec.shape)}" for key, spec in sorted(specs.items()))
+    takes = f"{name} takes {{{takes}}}, lists of one value a text where the size is None"
+    if not isinstance(inputs, dict):
+        raise ValueError(f"received a JSON {type(inputs).__name__}, expected an object; {takes}")
+    missing, unknown = sorted(specs.keys() - inputs.keys()), sorted(inputs.keys() - specs.keys())
+    if missing or unknown:
+        raise ValueError(f"missing inputs {missing}, unknown inputs {unknown}; {takes}")
+
+    tensors = {key: as_tensor(key, inputs[key], spec, takes) for key, spec in specs.items()}
+    try:
+        outputs = {key: tensor.numpy().tolist() for key, tensor in called(**tensors).items()}
+    except (tf.errors.InvalidArgumentError, ValueError):  # such as lists of unlike length
+        shapes = ", ".join(f"{key!r}: {tuple(tensor.shape)}" for key, tensor in sorted(tensors.items()))
+        raise ValueError(f"inputs of the shapes {{{shapes}}} do not fit together; {takes}") from None
     return {key: as_text(values) for key, values in outputs.items()}
+
+
+def as_tensor(key: str, values: Any, spec: tf.TensorSpec, takes: str) -> tf.Tensor:
+    """Return the values of one input as a tensor; raise a `ValueError` that names it where they do not fit."""
+    try:
+        tensor = tf.constant(values, spec.dtype)
+        if spec.dtype.is_integer and tensor.numpy().tolist() != values:  # TensorFlow lets too large numbers wrap
+            raise ValueError(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"the values of {key!r} are no list of {spec.dtype.name} of one shape; {takes}") from None
+    if not spec.shape.is_compatible_with(tensor.shape):
+        raise ValueError(f"{key!r} has the shape {tuple(tensor.shape)}; {takes}")
+    return tensor
 
 
 def as_text(value: Any) -> Any:
@@ -43,20 +74,39 @@ class Handler(BaseHTTPRequestHandler):
         size = self.headers.get("Content-Length", "0")
         if not size.isdecimal() or int(size) > MOST_BYTES:
             return self.reply(413, {"error": f"a request may have {MOST_BYTES} bytes, received {size}"})
-        name = parse_qs(urlparse(self.path).query).get("signature", ["serving_default"])[0]
+        body = self.rfile.read(int(size))
+        address = urlparse(self.path)
+        if address.path not in ("", "/"):
+            return self.reply(404, {"error": f"nothing is at {address.path}: POST to /, or /?signature=NAME"})
+        name = parse_qs(address.query).get("signature", ["serving_default"])[0]
         try:
-            return self.reply(200, answer(self.server.signatures, name, json.loads(self.rfile.read(int(size)))))
-        except Exception as error:  # of a request that does not fit the signature
-            return self.reply(400, {"error": f"{type(error).__name__}: {error}"})
+            return self.reply(200, answer(self.server.signatures, name, json.loads(body)))
+        except (ValueError, RecursionError) as error:  # the request is no JSON, or does not fit the signature
+            return self.reply(400, {"error": str(error)})
+        except Exception as error:
+            return self.reply(500, {"error": f"{type(error).__name__}: {error}"})
 
-    def reply(self, status: int, content: dict) -> None:
+    def do_GET(self) -> None:
+        self.reply(405, {"error": f"{self.command} is not allowed: POST a JSON object of inputs"}, Allow="POST")
+
+    do_HEAD = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_GET
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Send as JSON what the standard library would send as HTML, such as 501 for an unknown method."""
+        self.close_connection = True
+        self.reply(code, {"error": message or self.responses[code][0]})
+
+    def reply(self, status: int, content: dict, **headers: str) -> None:
         """Send JSON."""
         body = json.dumps(content).encode()
         self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *arguments: Any) -> None:
         """Say nothing of each request."""
