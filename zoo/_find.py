@@ -28,7 +28,7 @@ from keras_transformers.checkpoints.settings.sparse_encoder import is_sparse_enc
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.parts import find_kind
+from keras_transformers.tasks.kind import find_kind
 from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.utils.untrusted import warn_user
 from zoo._adapter import adapted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -14,7 +15,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.parts import Kind, find_kind
+from keras_transformers.tasks.kind import Kind, check_task_options, find_kind
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
@@ -30,8 +31,6 @@ def load(
     task: str | None = None,
     *,
     labels: Sequence[str] | int | None = None,
-    problem: str | None = None,
-    template: str | None = None,
     outputs: Iterable[str] = (),
     weights: bool = True,
     dtype: str | None = None,
@@ -39,26 +38,6 @@ def load(
     dropout: float | None = None,
     attention_dropout: float | None = None,
     lora_rank: int | None = None,
-    lm_weight: float | None = None,
-    loss: str | None = None,
-    pooling: str | Sequence[str] | None = None,
-    normalize: bool | None = None,
-    dense: Sequence[Mapping[str, Any]] | None = None,
-    prompts: Mapping[str, str] | None = None,
-    default_prompt: str | None = None,
-    include_prompt: bool | None = None,
-    truncate_dim: int | None = None,
-    similarity: str | None = None,
-    sparse: Mapping[str, Any] | None = None,
-    activation: str | None = None,
-    score_tokens: Sequence[int] | None = None,
-    matryoshka: Sequence[int] | Mapping[int, float] | None = None,
-    stride: int | None = None,
-    no_answer: bool | None = None,
-    null_threshold: float | None = None,
-    max_answer_length: int | None = None,
-    num_candidates: int | None = None,
-    max_windows: int | None = None,
     lowercase: bool | None = None,
     num_heads: int | None = None,
     revision: str | None = None,
@@ -67,6 +46,7 @@ def load(
     strategy: Any = None,
     remat: bool = False,
     seed: int | None = None,
+    **options: Any,
 ) -> Task:
     """Load a model by name, for a task.
 
@@ -81,8 +61,6 @@ def load(
         labels: Labels of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's
             classifier is kept if the names are the same, in any order; or, with a warning, if it has numbers for names
             (`LABEL_0`) and as many of them. Else it starts afresh, with a warning.
-        problem: Problem of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
-        template: Sentence for `zero_shot` and the export of an entailment classifier; the label replaces `{}`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
@@ -92,15 +70,6 @@ def load(
         attention_dropout: Rate on the attention weights; `dropout`, or the model's own, when None. Only with 0.0 can
             training use fused attention, on a GPU of the JAX backend in half precision.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
-        lm_weight: Weight of the next-token loss beside a classifier's, as in the GPT-1 paper (0.5); decoders only.
-        loss: Training loss: `"ranking"`, `"cosine"`, `"triplet"` or `"regression"` for sentence embeddings; `"binary"`
-            or `"listwise"` for ranking. See `tasks.sentence_embedding` and `tasks.ranking`.
-        pooling, normalize, dense, prompts, default_prompt, include_prompt, truncate_dim, similarity, sparse,
-            matryoshka: For sentence embeddings: see `tasks.sentence_embedding`. As the checkpoint says when None; its
-            default prompt only if it is among `prompts`. Of ranking: `pooling`, `dense`, `prompts`, `default_prompt`.
-        activation, score_tokens: For ranking: see `tasks.ranking`. As the checkpoint says when None.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: For question answering: see
-            `tasks.question_answering`. When None, as the checkpoint says, or the default there.
         lowercase, num_heads: For checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or
             how many attention heads there are (OpenNMT-tf, ELECTRA).
         revision: Branch, tag or commit of a repository on the hub.
@@ -109,14 +78,27 @@ def load(
         strategy: A `tf.distribute` strategy to make the model in, or the name of one: see `training.strategy`.
         remat: Whether `fit` recomputes the activations inside blocks instead of keeping them: `training.remat`.
         seed: Random seed of fresh weights and of dropout.
+        **options: Options of the task, the keyword arguments of the function in its file, which `help` explains:
+            `help(keras_transformers.tasks.ranking)`. As the checkpoint says when left out, or the default there.
+
+            - `"classification"`: `problem`, `template`, `lm_weight`, `pooling`, `dense`.
+            - `"ranking"`: `loss`, `activation`, `score_tokens`, `pooling`, `dense`, `prompts`, `default_prompt`.
+            - `"sentence_embedding"`: `loss`, `pooling`, `normalize`, `dense`, `prompts`, `default_prompt`,
+              `include_prompt`, `truncate_dim`, `similarity`, `sparse`, `matryoshka`.
+            - `"question_answering"`: `stride`, `no_answer`, `null_threshold`, `max_answer_length`, `num_candidates`,
+              `max_windows`.
+            - `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`: `whole_word`.
+            - `"causal_lm"`: `generation`.
+            - `"seq2seq_lm"`: `label_smoothing`, `generation`.
 
     Returns:
         A `Task`: `model` (a compiled functional `keras.Model`), `tokenizer`, `config`, and `dataset`, `fit`,
         `evaluate`, `predict`, `save`, `export`.
 
     Raises:
-        ValueError: No such name, task or output; a name that is both a model of the zoo and a folder; labels are
-            missing; a revision for what is not on the hub; a file is missing, or does not fit the model.
+        ValueError: No such name, task, option or output; a wrong value of an option; a name that is both a model of the
+            zoo and a folder; labels are missing; a revision for what is not on the hub; a file is missing, or does not
+            fit the model. Options are checked before a file is read.
 
     Example:
 
@@ -125,15 +107,53 @@ def load(
     >>> task.model.output["logits"].shape
     (None, 2)
     """
-    arguments = dict(locals())  # before any other name is set
+    given = _given(task, {"labels": labels, **options})
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     check_backend()
     checkpoint = find(name, revision, cache_dir, UserOptions(lowercase, num_heads, pickled, task))
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
+    check_task_options(kind.name, given)
+    checkpoint = checkpoint.asked_for(kind.name)
+    checkpoint = dataclasses.replace(checkpoint, config=with_dropout(checkpoint.config, dropout, attention_dropout))
+    given |= {} if max_length is None else {"max_length": max_length}
     with scope(strategy):
-        loaded = _make(kind, checkpoint.asked_for(kind.name), arguments)
-    return _to_train(loaded, lora_rank, remat)
+        if seed is not None:
+            keras.utils.set_random_seed(seed)
+        made = _make(kind, checkpoint, weights, outputs=outputs, dtype=dtype, **_options(kind, checkpoint, given))
+    return _to_train(made, lora_rank, remat)
+
+
+def _given(task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a task that are given; raise a `ValueError` for unknown ones, or wrong values."""
+    given = {name: value for name, value in options.items() if value is not None}
+    of_checkpoint = {name for kind in map(find_kind, task_names()) for name in kind.of_checkpoint}
+    own = inspect.signature(load).parameters.keys() - {"options"}
+    check_task_options(task, given, of_checkpoint, own)
+    return given
+
+
+def _make(kind: Kind, checkpoint: Checkpoint, weights: bool, **options: Any) -> Task:
+    """Build the task of a checkpoint, with its weights if they are wanted."""
+    if weights:
+        checkpoint.check()  # before the model takes memory
+    with late_values() if weights else nullcontext():
+        task = Task(kind.name, checkpoint.config, checkpoint.tokenizer, **options)
+        if weights:
+            assign_weights(task, checkpoint)
+    if not kind.writes_text:
+        saved = task.parts.saved
+        task.parts = dataclasses.replace(task.parts, saved=lambda: {**checkpoint.kept, **saved()})
+    return task
+
+
+def _options(kind: Kind, checkpoint: Checkpoint, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a task: those given, and for the others the checkpoint's values."""
+    of_checkpoint = checkpoint.options({"max_length", *kind.options} - given.keys(), kind.name)
+    prompts = given.get("prompts")
+    if isinstance(prompts, Mapping) and of_checkpoint.get("default_prompt") not in prompts:
+        of_checkpoint.pop("default_prompt", None)  # the name of one of the checkpoint's own prompts
+    return {**of_checkpoint, **given}
 
 
 def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
@@ -144,39 +164,3 @@ def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
     if remat is not False:
         rematerialize(task.model, remat)
     return task
-
-
-def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> Task:
-    """Build the task of a checkpoint by the arguments of `load`, with its weights if they are wanted."""
-    options = _options(kind, checkpoint, arguments)
-    rates = (arguments["dropout"], arguments["attention_dropout"])
-    weights, seed = arguments["weights"], arguments["seed"]
-    if seed is not None:
-        keras.utils.set_random_seed(seed)
-    if weights:
-        checkpoint.check()  # before the model takes memory
-    config = with_dropout(checkpoint.config, *rates)
-    outputs, dtype = arguments["outputs"], arguments["dtype"]
-    with late_values() if weights else nullcontext():
-        task = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
-        if weights:
-            assign_weights(task, checkpoint)
-    if not kind.writes_text:
-        saved = task.parts.saved
-        task.parts = dataclasses.replace(task.parts, saved=lambda: {**checkpoint.kept, **saved()})
-    return task
-
-
-def _options(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a task: the arguments of `load`, and for those not given the checkpoint's values."""
-    tasks = {task: find_kind(task).options for task in task_names()}
-    names, known = {"max_length", *kind.options}, {"max_length"}.union(*tasks.values())
-    given = {name: arguments[name] for name in known & arguments.keys() if arguments[name] is not None}
-    for option in sorted(given.keys() - names):
-        takers = [task for task, options in tasks.items() if option in options]
-        raise ValueError(f"{option} belongs to task={' or '.join(map(repr, takers))}: received it with {kind.name!r}.")
-    of_checkpoint = checkpoint.options(names - given.keys(), kind.name)
-    prompts = given.get("prompts")
-    if isinstance(prompts, Mapping) and of_checkpoint.get("default_prompt") not in prompts:
-        of_checkpoint.pop("default_prompt", None)  # the name of one of the checkpoint's own prompts
-    return of_checkpoint | given

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from keras_transformers.checkpoints.settings.generation_config import check_settings
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.sources.packing import next_token_source
 from keras_transformers.data.sources.protocols import Source
@@ -17,7 +18,8 @@ from keras_transformers.models import decoder
 from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import is_stream
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training.losses import target_losses
 
@@ -86,7 +88,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     )
 
 
-KIND = Kind("causal_lm", causal_lm, models=("decoder",), writes_text=True)
+KIND = Kind("causal_lm", causal_lm, models=("decoder",), checks={"generation": check_settings}, writes_text=True)
 
 
 def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.objectives.class_targets import Classification
+from keras_transformers.data.objectives.class_targets import PROBLEMS, Classification
 from keras_transformers.data.objectives.next_token import WithNextToken
 from keras_transformers.data.sources.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token
@@ -30,14 +30,16 @@ from keras_transformers.tasks.answers.zero_shot import (
 )
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind, one_of
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import label_report
 from keras_transformers.tasks.vectors.score_head import ScoreHead
-from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS
+from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, check_layers, check_pooling
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.utils.number_checks import is_finite
+from keras_transformers.utils.untrusted import shown
 
 LANGUAGE_MODEL = "language_model_logits"
 LOSSES = {
@@ -132,8 +134,11 @@ def classification(
     ['label', 'probabilities', 'truncated']
     """
     config, classes = setup.config, make_labels(labels, problem)
-    _check_weight(lm_weight, config.kind)
-    check_template(template)
+    if lm_weight and config.kind != "decoder":
+        raise ValueError(
+            f"lm_weight is the weight of a decoder's next-token loss: received {lm_weight!r} for a model of kind "
+            f"{config.kind!r}. Leave it out."
+        )
     if made_for != KIND.name and config.kind == "decoder" and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     head = ScoreHead(setup, len(classes.names), pooling, dense)
@@ -184,10 +189,26 @@ def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
     return number_labels(classes, outputs["logits"])
 
 
+def _check_weight(lm_weight: Any) -> None:
+    if not isinstance(lm_weight, bool) and not (is_finite(lm_weight) and lm_weight >= 0):  # True is a weight of 1
+        raise ValueError(
+            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {shown(lm_weight)}."
+        )
+
+
 KIND = Kind(
     "classification",
     classification,
     models=("encoder", "decoder"),
+    checks={
+        "labels": partial(make_labels, problem="regression"),  # which may have one label
+        "problem": one_of("problem", PROBLEMS),
+        "lm_weight": _check_weight,
+        "template": check_template,
+        "pooling": check_pooling,
+        "dense": check_layers,
+    },
+    of_checkpoint=("made_for",),
     new_layers=("pooler", "pooler_norm", "classifier", *NEW_LAYERS),
     shares_head=("ranking",),
     saved_options=("template",),
@@ -196,15 +217,6 @@ KIND = Kind(
     takes_pairs=True,
     joins_texts=True,
 )
-
-
-def _check_weight(lm_weight: Any, kind: str) -> None:
-    is_weight = isinstance(lm_weight, bool) or (is_finite(lm_weight) and lm_weight >= 0)  # True is a weight of 1
-    if not is_weight or (lm_weight and kind != "decoder"):
-        raise ValueError(
-            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
-            f"of kind {kind!r}."
-        )
 
 
 def _saved_head(head: ScoreHead, classes: Labels) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import look_up, text_signatures
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind, flag
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import tokens_around
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
@@ -84,7 +85,14 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
     )
 
 
-KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD, takes_weights=True)
+KIND = Kind(
+    "masked_lm",
+    masked_lm,
+    models=("encoder",),
+    checks={"whole_word": flag("whole_word")},
+    new_layers=HEAD,
+    takes_weights=True,
+)
 
 
 def _blocks(setup: Setup, tokens: TokenFile) -> TokenBlocks:

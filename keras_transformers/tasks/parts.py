@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.protocols import Objective, Source
 from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.tasks.answers.own_help import find_section, with_section
+from keras_transformers.tasks.kind import Kind
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
 from keras_transformers.utils.number_checks import is_size
@@ -28,68 +26,6 @@ from keras_transformers.utils.untrusted import shown
 if TYPE_CHECKING:
     from keras_transformers.tasks.fit.evaluation import Scorer
     from keras_transformers.text.graph.compile import TextGraph
-
-
-class Kind(NamedTuple):
-    """A kind of task: what is known before a model is built. `tasks/<name>.py` has it as `KIND`."""
-
-    name: str
-    make: Callable[..., Parts]  # from a `Setup` and the task's options, which are its keyword-only arguments
-    models: tuple[str, ...]  # kinds of models that the task can use
-    new_layers: tuple[str, ...] = ()  # heads that are initialised at random if the checkpoint lacks them
-    shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
-    saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
-    needs_labels: bool = False  # to fit and evaluate, a text needs a label, or a target text
-    takes_pairs: bool = False  # a text may have a second text
-    needs_pairs: bool = False  # a text always has one
-    joins_texts: bool = False  # the two texts of a pair are one row, with a segment each
-    takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
-    takes_weights: bool = False  # a text is one row, so that it may have a weight
-    lists_pairs: bool = False  # a text has a list of second texts
-    writes_text: bool = False  # it has `generate` and `stream`
-    # From a file to texts, labels and perhaps pairs, such as `tokens.conll.read_annotated`.
-    read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
-    labels_in: Callable[[Any], list[str]] | None = None  # from the labels in a file to the labels of the task
-    held_out_by: str = "texts"  # or "pairs": rows with the same one are all trained on, or all held out
-
-    @property
-    def options(self) -> set[str]:
-        """Names of the task's options, the keyword-only arguments of `make`."""
-        return keyword_names(self.make)
-
-
-def keyword_names(function: Callable) -> set[str]:
-    """Return the names of a function's keyword-only arguments.
-
-    Example:
-
-    >>> keyword_names(lambda texts, *, buffer_size=1: texts)
-    {'buffer_size'}
-    """
-    parameters = inspect.signature(function).parameters.values()
-    return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
-
-
-LABELLED = "classification"  # the task of a bare model that is loaded with labels
-
-
-def find_kind(name: str | None) -> Kind:
-    """Return the kind of a task by its name: the file system is the registry.
-
-    Args:
-        name: One of `checkpoints.names.task_names()`, the tasks for which a family has a class of `transformers`.
-
-    Raises:
-        ValueError: There is no such task.
-
-    Example:
-
-    >>> find_kind("classification").takes_pairs
-    True
-    """
-    if name not in task_names():
-        raise ValueError(f"task must be one of {task_names()}: received {name!r}.")
-    return importlib.import_module(f"keras_transformers.tasks.{name}").KIND
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind, flag
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.questions.answer_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 from keras_transformers.tasks.questions.answer_scores import AnswerScorer
 from keras_transformers.tasks.questions.best_answers import (
@@ -25,7 +26,7 @@ from keras_transformers.tasks.questions.best_answers import (
     describe_answer,
     write_answers,
 )
-from keras_transformers.tasks.questions.context_windows import Windows, encode_windows, plan_windows
+from keras_transformers.tasks.questions.context_windows import Windows, check_stride, encode_windows, plan_windows
 from keras_transformers.tasks.questions.given_answers import AnswerSpans
 from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
 from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source
@@ -104,9 +105,9 @@ def question_answering(
     >>> task.predict(["Where is Ann?"], ["Ann is in Oslo"])[0]["answer"] in "Ann is in Oslo"
     True
     """
-    options = _checked(num_candidates, max_answer_length, no_answer, null_threshold)
+    options = SpanOptions(int(num_candidates), int(max_answer_length), no_answer, float(null_threshold))
     windows = plan_windows(setup.tokenizer, setup.max_length, stride)
-    (max_windows,) = check_counts(max_windows=max_windows)
+    max_windows = int(max_windows)
     saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}
     model = _model(setup)
     # `best_spans` needs memory for each length, and no span is longer than the text of a window.
@@ -139,10 +140,31 @@ def read_questions(
     return found.questions, found.answers if labelled else None, found.contexts
 
 
+def _check_candidates(num_candidates: Any) -> None:
+    check_counts(num_candidates=num_candidates)
+    if num_candidates > MOST_CANDIDATES:
+        raise ValueError(f"num_candidates must be at most {MOST_CANDIDATES}: received {num_candidates}.")
+
+
+def _check_threshold(null_threshold: Any) -> None:
+    if not is_number(null_threshold) or not abs(null_threshold) <= MOST:
+        raise ValueError(
+            f"null_threshold must be a number from {-MOST:g} to {MOST:g}: received null_threshold={null_threshold!r}."
+        )
+
+
 KIND = Kind(
     "question_answering",
     question_answering,
     models=("encoder",),
+    checks={
+        "stride": check_stride,
+        "max_answer_length": lambda length: check_counts(max_answer_length=length),
+        "num_candidates": _check_candidates,
+        "no_answer": flag("no_answer"),
+        "null_threshold": _check_threshold,
+        "max_windows": lambda windows: check_counts(max_windows=windows),
+    },
     new_layers=("pooler", "pooler_norm", "qa_outputs"),
     saved_options=("stride", "max_windows", *SpanOptions._fields),
     needs_labels=True,
@@ -152,18 +174,6 @@ KIND = Kind(
     read=read_questions,
     held_out_by="pairs",
 )
-
-
-def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_threshold: Any) -> SpanOptions:
-    num_candidates, max_answer_length = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
-    if not isinstance(no_answer, bool) or not is_number(null_threshold) or not abs(null_threshold) <= MOST:
-        raise ValueError(
-            f"expected no_answer=True or False, and a number from {-MOST:g} to {MOST:g} as null_threshold: received "
-            f"no_answer={no_answer!r}, null_threshold={null_threshold!r}."
-        )
-    if num_candidates > MOST_CANDIDATES:
-        raise ValueError(f"num_candidates must be at most {MOST_CANDIDATES}: received {num_candidates}.")
-    return SpanOptions(num_candidates, max_answer_length, no_answer, float(null_threshold))
 
 
 def _model(setup: Setup) -> keras.Model:

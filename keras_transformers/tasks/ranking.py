@@ -18,12 +18,13 @@ from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.labels import label_numbers
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind, one_of
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import pair_report
-from keras_transformers.tasks.vectors.embedding_prompts import Prompts, before
-from keras_transformers.tasks.vectors.logit_score import LogitScore
+from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts, before
+from keras_transformers.tasks.vectors.logit_score import LogitScore, check_tokens
 from keras_transformers.tasks.vectors.score_head import ScoreHead
-from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, padded_tokenizer
+from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, check_layers, check_pooling, padded_tokenizer
 from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
@@ -91,10 +92,6 @@ def ranking(
     >>> [found["index"] for found in task.rank("a film", ["fine", "dull"], top=1)] in ([0], [1])
     True
     """
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {LOSSES}: received {loss!r}.")
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {ACTIVATIONS}: received {activation!r}.")
     head = _head(setup, pooling, dense, score_tokens)
     known = Prompts({} if prompts is None else prompts, default_prompt)
     stored = {"prompts": {**known.texts}, "default_prompt": default_prompt}
@@ -118,6 +115,14 @@ KIND = Kind(
     "ranking",
     ranking,
     models=("encoder", "decoder"),
+    checks={
+        "loss": one_of("loss", LOSSES),
+        "activation": one_of("activation", ACTIVATIONS),
+        "pooling": check_pooling,
+        "dense": check_layers,
+        "score_tokens": check_tokens,
+        **OF_PROMPTS,
+    },
     new_layers=("pooler", "pooler_norm", "classifier", *NEW_LAYERS),
     shares_head=("classification",),
     needs_labels=True,

@@ -12,13 +12,14 @@ from keras_transformers.heads import grouped
 from keras_transformers.heads.text_vectors import normalized, pooled, vector_layers
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.inputs.grouped_texts import group_source
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind, flag, one_of
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
-from keras_transformers.tasks.vectors.embedding_prompts import Prompts
+from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts
 from keras_transformers.tasks.vectors.group_labels import Spearman, label_reader
 from keras_transformers.tasks.vectors.similarities import find_similarity
-from keras_transformers.tasks.vectors.sparse_parts import check_sparse, sparse_parts
+from keras_transformers.tasks.vectors.sparse_parts import check_sparse, read_sparse, sparse_parts
 from keras_transformers.tasks.vectors.vector_options import (
     NEW_LAYERS,
     check_layers,
@@ -152,16 +153,12 @@ def sentence_embedding(
         given |= {"include_prompt": include_prompt, "truncate_dim": truncate_dim, "matryoshka": matryoshka}
         options = check_sparse(sparse, setup, {name: (value, OF_DENSE[name]) for name, value in given.items()})
         return sparse_parts(setup, options, Prompts(prompts or {}, default_prompt), similarity or "dot")
-    if loss not in [*LEARNING]:
-        raise ValueError(f"loss must be one of {[*LEARNING]}: received {loss!r}.")
     ways, dense = check_pooling(pooling), check_layers(dense)
     if setup.config.mixer == "none":
         check_static(ways, include_prompt)
-    if not isinstance(normalize, bool):
-        raise ValueError(f"normalize must be True or False: received {normalize!r}.")
     known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
     dim = width_of(dense, setup.config.hidden_dim * len(ways))
-    find_similarity(similarity := "cosine" if similarity is None else similarity)
+    similarity = "cosine" if similarity is None else similarity
     kept = check_truncation(truncate_dim, dim)
     widths = None if matryoshka is None else check_widths(matryoshka, dim)
     trained, served = _embedders(setup, ways, dense, normalize, known)
@@ -189,8 +186,26 @@ def sentence_embedding(
     )
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=NEW_LAYERS,
-            takes_pairs=True, takes_weights=True)  # fmt: skip
+KIND = Kind(
+    "sentence_embedding",
+    sentence_embedding,
+    models=("encoder", "decoder"),
+    checks={
+        "loss": one_of("loss", LEARNING),
+        "pooling": check_pooling,
+        "normalize": flag("normalize"),
+        "dense": check_layers,
+        **OF_PROMPTS,
+        "include_prompt": flag("include_prompt"),
+        "truncate_dim": check_truncation,
+        "similarity": find_similarity,
+        "sparse": read_sparse,
+        "matryoshka": check_widths,
+    },
+    new_layers=NEW_LAYERS,
+    takes_pairs=True,
+    takes_weights=True,
+)
 
 
 def _embedders(

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.names import stored_as
+from keras_transformers.checkpoints.settings.generation_config import check_settings
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
@@ -30,10 +31,13 @@ from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import check_labelled, is_stream
 from keras_transformers.tasks.inputs.token_files import span_corruption
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.kind import Kind
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import is_bare, with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.losses import target_losses
+from keras_transformers.utils.number_checks import is_finite
+from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
     from keras_transformers.text.graph.compile import TextGraph
@@ -125,7 +129,20 @@ def seq2seq_lm(
     )
 
 
-KIND = Kind("seq2seq_lm", seq2seq_lm, models=("encoder_decoder",), needs_labels=True, writes_text=True)
+def _check_smoothing(label_smoothing: Any) -> None:
+    if not is_finite(label_smoothing) or not 0 <= label_smoothing < 1:
+        raise ValueError(f"label_smoothing must be a number in [0, 1): received {shown(label_smoothing)}.")
+
+
+KIND = Kind(
+    "seq2seq_lm",
+    seq2seq_lm,
+    models=("encoder_decoder",),
+    checks={"label_smoothing": _check_smoothing, "generation": check_settings},
+    of_checkpoint=("target_tokenizer",),
+    needs_labels=True,
+    writes_text=True,
+)
 
 
 class Alignment(NamedTuple):

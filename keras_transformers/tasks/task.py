@@ -20,7 +20,8 @@ from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
-from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
+from keras_transformers.tasks.kind import check_task_options, find_kind
+from keras_transformers.tasks.parts import Setup, check_process, described, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW
@@ -76,8 +77,7 @@ class Task:
     ):
         check_backend()
         self.name, self.kind, self.process = name, (kind := find_kind(name)), os.getpid()
-        if unknown := sorted(options.keys() - kind.options):
-            raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")
+        check_task_options(name, options)
         max_length = config.max_length if max_length is None else max_length
         outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)

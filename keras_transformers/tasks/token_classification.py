@@ -13,8 +13,9 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.inputs.labels import make_labels
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.inputs.labels import Labels, make_labels
+from keras_transformers.tasks.kind import Kind
+from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.tokens import entity_metrics
 from keras_transformers.tasks.tokens.conll import read_annotated
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels, labels_in
@@ -86,12 +87,7 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     >>> [token["text"] for token in task.predict(["Ann left"])[0]["tokens"]]
     ['Ann', 'left']
     """
-    if labels is None or (labels if isinstance(labels, int) else len(labels)) == 1:
-        raise ValueError(
-            f"token_classification needs two labels or more: received {labels}. Give names such as ['NOUN', 'VERB'], "
-            "or for entities ['O', 'B-person', 'I-person'], from bio_labels(['person'])."
-        )
-    classes = make_labels(labels, None)
+    classes = check_labels(labels)
     token_labels = TokenLabels(classes.names)
     if token_labels.odd:
         warnings.warn(token_labels.describe_odd(), stacklevel=4)
@@ -117,10 +113,21 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     )
 
 
+def check_labels(labels: Any) -> Labels:
+    """Return the labels of words; raise a `ValueError` if there are fewer than two, or two are the same."""
+    if labels is None or (labels if isinstance(labels, int) else len(labels)) == 1:
+        raise ValueError(
+            f"token_classification needs two labels or more: received {labels}. Give names such as ['NOUN', 'VERB'], "
+            "or for entities ['O', 'B-person', 'I-person'], from bio_labels(['person'])."
+        )
+    return make_labels(labels, None)
+
+
 KIND = Kind(
     "token_classification",
     token_classification,
     models=("encoder",),
+    checks={"labels": check_labels},
     new_layers=("pooler", "pooler_norm", "classifier"),
     needs_labels=True,
     takes_weights=True,

@@ -10,7 +10,8 @@ import tiny
 from keras_transformers import tasks
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.parts import Setup, find_kind
+from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.parts import Setup
 from keras_transformers.text.tokenizer import Tokenizer
 
 
@@ -28,8 +29,14 @@ def test_an_unknown_task(name):
 
 
 def test_an_unknown_option():
-    with pytest.raises(ValueError, match=r"masked_lm has no options \['labels'\]; it has \['whole_word'\]"):
+    with pytest.raises(
+        ValueError, match=r"labels belongs to task='classification' or 'token_.*It has \['whole_word'\]"
+    ):
         Task("masked_lm", tiny.config(), tiny.tokenizer(), labels=["a", "b"])
+    with pytest.raises(
+        ValueError, match=r"masked_lm has no option 'whole_words': the nearest name is 'whole_word'\. It"
+    ):
+        Task("masked_lm", tiny.config(), tiny.tokenizer(), whole_words=True)
 
 
 def test_a_model_of_another_kind():

@@ -217,11 +217,6 @@ def test_what_cannot_be_loaded_is_refused(folders, case):
         zoo.load(folders.get(name, name), **options)
 
 
-def test_an_unknown_option_is_refused(folders):
-    with pytest.raises(TypeError, match="lenght"):
-        zoo.load(folders["masked_lm"], max_lenght=8)
-
-
 @pytest.fixture
 def damaged(folders, tmp_path) -> Path:
     """A copy of a folder, to be damaged."""

@@ -189,7 +189,7 @@ class Folders(NamedTuple):
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
     """Run all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
-    from keras_transformers.tasks.parts import find_kind
+    from keras_transformers.tasks.kind import find_kind
 
     kind = find_kind(task)
     files = files.checked(kind)

@@ -30,6 +30,12 @@ class Windows(NamedTuple):
         return self.room // 2
 
 
+def check_stride(stride: Any) -> None:
+    """Raise a `ValueError` if a stride is no positive integer."""
+    if not is_size(stride):
+        raise ValueError(f"stride must be a whole number of tokens from 1 on: received {stride!r}.")
+
+
 def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
     """Return the sizes of windows: at least half of a window is context, and a quarter of that half is new.
 
@@ -47,8 +53,7 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
     >>> plan_windows(Tokenizer.train(["a b"], vocabulary_size=20), max_length=64, stride=128)
     Windows(max_length=64, stride=23, room=61)
     """
-    if not is_size(stride):
-        raise ValueError(f"stride must be a whole number of tokens from 1 on: received {stride!r}.")
+    check_stride(stride)
     (empty,) = tokenizer.encode([""], [""])
     if len(empty.ids) < 2:
         raise ValueError(

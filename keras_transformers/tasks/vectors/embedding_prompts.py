@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -182,3 +182,12 @@ def are_given(prompts: Any) -> Tensor:
     import tensorflow as tf
 
     return tf.cast(tf.strings.length(prompts) > 0, tf.int32)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise ValueError(f"default_prompt must be the name of a prompt: received {shown(name)}.")
+
+
+# Checks of the options of a task with prompts.
+OF_PROMPTS: dict[str, Callable[[Any], Any]] = {"prompts": Prompts, "default_prompt": _check_name}

@@ -15,6 +15,18 @@ from keras_transformers.utils.number_checks import is_token_id
 from keras_transformers.utils.untrusted import shown
 
 
+def check_tokens(tokens: Any, vocabulary_size: int = 2**31) -> list[int]:
+    """Return the tokens of a score as a list; raise a `ValueError` if they are not one or two ids of the vocabulary."""
+    is_list = isinstance(tokens, (list, tuple)) and len(tokens) in (1, 2)
+    if not is_list or not all(is_token_id(number, vocabulary_size) for number in tokens):
+        raise ValueError(
+            "a decoder scores a pair by the token that follows it: score_tokens must be the id of the token for a "
+            f"good pair, and optionally of the token for a bad pair, each below {vocabulary_size}: received "
+            f"{shown(tokens)}."
+        )
+    return [int(number) for number in tokens]
+
+
 class LogitScore:
     """The score of a pair by the next token of a decoder, such as "yes" against "no".
 
@@ -30,14 +42,7 @@ class LogitScore:
     """
 
     def __init__(self, setup: Setup, tokens: Any):
-        is_list = isinstance(tokens, (list, tuple)) and len(tokens) in (1, 2)
-        if not is_list or not all(is_token_id(number, setup.config.vocabulary_size) for number in tokens):
-            raise ValueError(
-                "a decoder scores a pair by the token that follows it: score_tokens must be the id of the token for a "
-                f"good pair, and optionally of the token for a bad pair, each below {setup.config.vocabulary_size}: "
-                f"received {shown(tokens)}."
-            )
-        self.setup, self.tokens = setup, [int(number) for number in tokens]
+        self.setup, self.tokens = setup, check_tokens(tokens, setup.config.vocabulary_size)
 
     def scorer(self) -> keras.Model:
         """Return a model from the inputs of pairs (B, T) to `logits` (B, 1)."""

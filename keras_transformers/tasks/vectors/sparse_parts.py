@@ -26,6 +26,21 @@ HEAD_OF = "masked_lm"  # the task whose head gives the logits
 DEFAULTS = {"pooling": POOLINGS[0], "activation": ACTIVATIONS[0], "max_tokens": None}
 
 
+def read_sparse(sparse: Any) -> dict[str, Any]:
+    """Return the options of sparse vectors with all keys; raise a `ValueError` for unknown ones, or other values."""
+    expected = (
+        f'sparse must be a dict of "pooling", one of {POOLINGS}, and optionally "activation", one of {ACTIVATIONS}, '
+        'and "max_tokens", a number above 0, or None'
+    )
+    if not isinstance(sparse, Mapping) or not sparse or not {*sparse} <= {*DEFAULTS}:
+        raise ValueError(f"{expected}: received {shown(sparse)}.")
+    found = {**DEFAULTS, **sparse}
+    are_known = found["pooling"] in [*POOLINGS] and found["activation"] in [*ACTIVATIONS]
+    if not are_known or not (found["max_tokens"] is None or is_size(found["max_tokens"])):
+        raise ValueError(f"{expected}: received {shown(sparse)}.")
+    return found
+
+
 def check_sparse(sparse: Any, setup: Setup, others: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
     """Return the options of sparse vectors with all keys.
 
@@ -38,16 +53,7 @@ def check_sparse(sparse: Any, setup: Setup, others: Mapping[str, tuple[Any, Any]
         ValueError: An option is unknown or has another value than those that are known, the model is no encoder, or
             options of dense vectors are given.
     """
-    expected = (
-        f'sparse must be a dict of "pooling", one of {POOLINGS}, and optionally "activation", one of {ACTIVATIONS}, '
-        'and "max_tokens", a number above 0, or None'
-    )
-    if not isinstance(sparse, Mapping) or not sparse or not {*sparse} <= {*DEFAULTS}:
-        raise ValueError(f"{expected}: received {shown(sparse)}.")
-    found = {**DEFAULTS, **sparse}
-    are_known = found["pooling"] in [*POOLINGS] and found["activation"] in [*ACTIVATIONS]
-    if not are_known or not (found["max_tokens"] is None or is_size(found["max_tokens"])):
-        raise ValueError(f"{expected}: received {shown(sparse)}.")
+    found = read_sparse(sparse)
     if setup.config.kind != "encoder" or setup.config.mixer == "none":
         raise ValueError(
             f"sparse vectors are made by the head of a masked language model: received a {setup.config.kind} of family "

@@ -83,29 +83,30 @@ def width_of(layers: Sequence[Mapping[str, Any]], width: int) -> int:
     return next((options["units"] for options in reversed(layers) if "units" in options), width)
 
 
-def check_truncation(truncate_dim: Any, dim: int) -> int | None:
-    """Return a number of kept numbers of a vector, or None; raise a `ValueError` for more than it has."""
+def check_truncation(truncate_dim: Any, dim: int | None = None) -> int | None:
+    """Return a number of kept numbers of a vector, or None; raise a `ValueError` for more than its `dim`, if known."""
     if truncate_dim is None:
         return None
-    if not is_size(truncate_dim) or truncate_dim > dim:
+    if not is_size(truncate_dim) or (dim is not None and truncate_dim > dim):
         raise ValueError(
-            f"truncate_dim must be in [1, {dim}], the numbers of a vector: received {shown(truncate_dim)}."
+            f"truncate_dim must be in [1, {dim or 'D'}], the numbers of a vector: received {shown(truncate_dim)}."
         )
     return int(truncate_dim)
 
 
-def check_widths(widths: Any, dim: int) -> dict[int, float]:
-    """Return the weight of each width at which vectors are learned; raise a `ValueError` for others than they have."""
+def check_widths(widths: Any, dim: int | None = None) -> dict[int, float]:
+    """Return the weight of each width at which vectors are learned; raise a `ValueError` for others."""
+    example = [256, 64] if dim is None else [dim, -(-dim // 2)]
     expected = (
-        f"matryoshka must be a list of different widths in [1, {dim}], such as {[dim, -(-dim // 2)]}, or a dict from "
-        "widths to weights above 0"
+        f"matryoshka must be a list of different widths in [1, {dim or 'D'}], the numbers of a vector, such as "
+        f"{example}, or a dict from widths to weights above 0"
     )
     is_list = isinstance(widths, (Mapping, Sequence)) and not isinstance(widths, str)
     if not is_list or not all(map(is_size, widths)) or len({*map(int, widths)}) < len(widths):
         raise ValueError(f"{expected}: received {shown(widths)}.")
     weights = dict(widths) if isinstance(widths, Mapping) else dict.fromkeys(widths, 1.0)
     has_weights = all(is_finite(weight) and weight > 0 for weight in weights.values())
-    if not weights or not has_weights or not all(width <= dim for width in weights):
+    if not weights or not has_weights or (dim is not None and max(weights) > dim):
         raise ValueError(f"{expected}: received {shown(widths)}.")
     return {int(width): float(weight) for width, weight in weights.items()}
 

@@ -20,7 +20,7 @@ from keras_transformers.tasks.answers import pair_scores, zero_shot
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.tasks.answers.written_answers import Writing
-from keras_transformers.tasks.parts import find_kind
+from keras_transformers.tasks.kind import find_kind
 
 # Options by which a task returns other keys than the one of `every_task`.
 OTHER_OPTIONS: dict[str, list[dict[str, Any]]] = {
