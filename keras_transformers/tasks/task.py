@@ -14,7 +14,7 @@ from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.tasks.fit.evaluation import evaluate
-from keras_transformers.tasks.fit.fit_options import check_options
+from keras_transformers.tasks.fit.fit_options import check_options, divide_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
@@ -181,19 +181,14 @@ class Task:
         schedule: str = "linear",
         warmup: float = 0.1,
         weight_decay: float = 0.01,
-        clip_norm: float | None = 1.0,
         accumulation_steps: int = 1,
-        ema_momentum: float | None = None,
         class_weight: dict[Any, float] | None = None,
         sample_weight: Sequence[float] | None = None,
         validation_data: Any = None,
         validation_split: float = 0.0,
         seed: int = 0,
         resume: str | os.PathLike | None = None,
-        dataset_options: dict[str, Any] | None = None,
-        optimizer_options: dict[str, Any] | None = None,
-        compile_options: dict[str, Any] | None = None,
-        **fit_options: Any,
+        **options: Any,
     ) -> keras.callbacks.History:
         """Fine-tune in one call. A second call starts from the weights, with a new optimizer and schedule.
 
@@ -204,19 +199,19 @@ class Task:
                 `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
             warmup: Share of the steps in which the rate rises.
-            weight_decay, clip_norm, accumulation_steps, ema_momentum: Options of `AdamW`.
+            weight_decay, accumulation_steps: As for `AdamW`.
             class_weight: Weight of a text in the loss by its label, a name or number; 1 for labels that are left out.
             sample_weight: Weight of each text in the loss, a number of at least 0.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, a dict of these, texts alone where the task
                 needs no labels, or a data set; evaluated after each epoch.
             validation_split: Instead, the share of the texts, from the end, that is held out and evaluated.
-            seed: Seed of order and masks.
+            seed: Random seed (shuffling, masking).
             resume: Folder in which `Resume` saves the run; the same call continues an interrupted run in it.
-            dataset_options: Options of `dataset`; validation data are used whole in any case.
-            optimizer_options: Further options of `AdamW`, such as `beta_2` and `epsilon`.
-            compile_options: Options of `compile`.
-            **fit_options: Options of `keras.Model.fit`: `callbacks`, `verbose`, `shuffle`, `initial_epoch`,
-                `steps_per_epoch`, `validation_steps`, `validation_freq`, `validation_batch_size`.
+            **options: Options of `AdamW` (`clip_norm`, `ema_momentum`, `beta_1`, `beta_2`, `epsilon`, `no_decay`), and
+                of `keras.Model.fit` (`callbacks`, `verbose`, `shuffle`, `initial_epoch`, `steps_per_epoch`,
+                `validation_steps`, `validation_freq`, `validation_batch_size`); or dicts: `dataset_options` for
+                `dataset` (validation data are used whole in any case), `compile_options` for `compile`, and
+                `optimizer_options` for `AdamW`.
 
         Returns:
             Keras' `History`.
@@ -227,15 +222,14 @@ class Task:
                 rate that follows a schedule. All are raised before `compile` and the first step.
         """
         check_process(self.process)
-        check_options(dataset_options, optimizer_options, compile_options)
+        divided = divide_options(options)
         rows = {"texts": texts, "labels": labels, "pairs": pairs, "sample_weight": sample_weight}
         settings = {"batch_size": batch_size, "seed": seed, "class_weight": class_weight}
-        optimizer = {"weight_decay": weight_decay, "clip_norm": clip_norm, "ema_momentum": ema_momentum}
-        settings["accumulation_steps"] = optimizer["accumulation_steps"] = accumulation_steps
-        optimizer |= optimizer_options or {}
+        settings["accumulation_steps"] = accumulation_steps
+        optimizer = {"weight_decay": weight_decay, "accumulation_steps": accumulation_steps, **divided.optimizer}
         rate = partial(make_schedule, schedule, learning_rate, warmup)
-        recipe = Recipe(settings, dataset_options or {}, optimizer, compile_options or {}, rate, resume)
-        return fit(self, rows, epochs, recipe, (validation_data, validation_split), fit_options)
+        recipe = Recipe(settings, divided.dataset, optimizer, divided.compile, rate, resume)
+        return fit(self, rows, epochs, recipe, (validation_data, validation_split), divided.fit)
 
     def evaluate(
         self,

@@ -141,6 +141,13 @@ def test_accumulation_is_one_large_batch():
         np.testing.assert_allclose(one, accumulated, atol=1e-5)
 
 
+def test_options_of_the_optimizer_by_their_names():
+    task = tiny.classifier()
+    task.fit(TEXTS, LABELS, beta_2=0.9, clip_norm=None, optimizer_options={"epsilon": 1e-8}, **{**FIT, "epochs": 1})
+    optimizer = task.model.optimizer
+    assert (optimizer.beta_2, optimizer.epsilon, optimizer.clip_norm) == (0.9, 1e-8, None)
+
+
 @pytest.mark.integration
 def test_fit_ends_with_averaged_weights():
     task = tiny.classifier()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import dis
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
@@ -27,6 +28,8 @@ INSTEAD = {"x": "texts", "y": "labels"} | dict.fromkeys(
     "compile_options={{{0!r}: ...}}",
 )
 OF_FIT = ("learning_rate", "weight_decay", "clip_norm", "accumulation_steps", "ema_momentum")
+OF_ADAMW = inspect.signature(AdamW.__init__).parameters.keys() - {"self", "name"}
+OF_DICTS = ("dataset_options", "optimizer_options", "compile_options")
 OTHER_OPTIMIZER = (
     "fit uses AdamW. For another optimizer, call task.compile(optimizer), then task.model.fit(task.dataset(...))."
 )
@@ -52,7 +55,12 @@ def check_fit(texts: Any, epochs: Any, options: dict[str, Any]) -> None:
         if name == "optimizer":
             raise ValueError(f"received optimizer=: {OTHER_OPTIMIZER}")
         if name not in OF_KERAS:
-            raise ValueError(f"fit has no argument {name!r}: received one. Of Keras' fit, it takes {list(OF_KERAS)}.")
+            near = difflib.get_close_matches(name, {*OF_KERAS, *OF_ADAMW, *OF_DICTS}, 1)
+            nearest = f" The nearest name is {near[0]!r}." if near else ""
+            raise ValueError(
+                f"fit has no argument {name!r}: received one.{nearest} Of Keras' fit, it takes {list(OF_KERAS)}; "
+                f"of AdamW, {sorted(OF_ADAMW)}."
+            )
     _check_has_length(texts)
     if not is_count(epochs):
         raise ValueError(f"epochs must be a whole number: received {epochs!r}.")
@@ -89,6 +97,40 @@ def _check_has_length(texts: Any) -> None:
             "fit needs the number of steps for its schedule, and a stream has none: use "
             "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
         )
+
+
+class Divided(NamedTuple):
+    """The further options of a `fit`, by what takes them: `Task.dataset`, `AdamW`, `Task.compile` and Keras' `fit`."""
+
+    dataset: dict[str, Any]
+    optimizer: dict[str, Any]
+    compile: dict[str, Any]
+    fit: dict[str, Any]
+
+
+def divide_options(options: dict[str, Any]) -> Divided:
+    """Return the further options of a `fit` by what takes them.
+
+    Args:
+        options: Options of `AdamW` and of `keras.Model.fit`, and dicts `dataset_options`, `optimizer_options` and
+            `compile_options`, or None.
+
+    Raises:
+        ValueError: As for `check_options`; or an option of the optimizer is given twice.
+
+    Example:
+
+    >>> divide_options({"verbose": 0, "clip_norm": None, "optimizer_options": {"beta_2": 0.98}}).optimizer
+    {'clip_norm': None, 'beta_2': 0.98}
+    """
+    given = {name: options.get(f"{name}_options") for name in ("dataset", "optimizer", "compile")}
+    check_options(*given.values())
+    dataset, optimizer, compiled = ({**(value or {})} for value in given.values())
+    named = {name: value for name, value in options.items() if name in OF_ADAMW}
+    if twice := sorted(named.keys() & optimizer.keys()):
+        raise ValueError(f"received {twice} twice: as options of fit, and in optimizer_options. Leave one of them out.")
+    rest = {name: value for name, value in options.items() if name not in OF_ADAMW and name not in OF_DICTS}
+    return Divided(dataset, {**named, **optimizer}, compiled, rest)
 
 
 def check_options(dataset_options: Any, optimizer_options: Any = None, compile_options: Any = None) -> None:

@@ -98,8 +98,8 @@ def check_widths(widths: Any, dim: int | None = None) -> dict[int, float]:
     """Return the weight of each width at which vectors are learned; raise a `ValueError` for others."""
     example = [256, 64] if dim is None else [dim, -(-dim // 2)]
     expected = (
-        f"matryoshka must be a list of different widths in [1, {dim or 'D'}], the numbers of a vector, such as "
-        f"{example}, or a dict from widths to weights above 0"
+        f"matryoshka must be a list of different widths in [1, {dim or 'D'}], such as {example}, or "
+        "a dict from widths to weights above 0"
     )
     is_list = isinstance(widths, (Mapping, Sequence)) and not isinstance(widths, str)
     if not is_list or not all(map(is_size, widths)) or len({*map(int, widths)}) < len(widths):
