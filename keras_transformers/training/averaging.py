@@ -14,32 +14,6 @@ from keras_transformers.training.workers.distribute import is_chief, sum_over_re
 from keras_transformers.utils.keras_private import strategy_of
 
 
-def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5") -> list[Path]:
-    """Return the `count` files that were written last, oldest first.
-
-    Args:
-        folder: Folder written by `keras.callbacks.ModelCheckpoint(save_weights_only=True)`.
-        count: Number of files.
-        pattern: Glob of the file names.
-
-    Raises:
-        ValueError: If there are fewer files.
-
-    Example:
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for epoch in range(3):
-    ...     (folder / f"{epoch}.weights.h5").touch()
-    >>> [path.name for path in newest(folder, 2)]
-    ['1.weights.h5', '2.weights.h5']
-    """
-    files = sorted(Path(folder).glob(pattern), key=lambda path: (path.stat().st_mtime_ns, path.name))
-    if not 0 < count <= len(files):
-        raise ValueError(f"Received count={count} for {folder}, which holds {len(files)} files {pattern!r}.")
-    return files[-count:]
-
-
 def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> None:
     """Set the model's weights to the mean of saved ones, summed in float64.
 
@@ -60,7 +34,7 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
     >>> for epoch in range(2):
     ...     model.set_weights([np.full((1, 1), epoch), np.zeros(1)])
     ...     model.save_weights(f"{folder}/{epoch}.weights.h5")
-    >>> average_weights(model, newest(folder, 2))
+    >>> average_weights(model, sorted(Path(folder).glob("*.weights.h5"))[-2:])
     >>> model.get_weights()[0].tolist()
     [[0.5]]
     """

@@ -49,8 +49,8 @@ def batches(
     Args:
         source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `TokenBlocks`, `Stream`, `TokenStream`, `Translations` or
             `TranslationStream`; or a `Source` of your own.
-        objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
-            `TextInfilling`; or an `Objective` of your own.
+        objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation` or `SpanCorruption`; or an
+            `Objective` of your own.
         batch_size: int, rows in a batch (over all replicas).
         batch_tokens: int, instead of `batch_size`: the maximum of rows times padded length (of pairs, the longer
             side's), as fairseq's `--max-tokens`. A batch holds rows of similar length.

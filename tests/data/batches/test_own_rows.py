@@ -15,7 +15,6 @@ from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
-from keras_transformers.data.objectives.text_infilling import TextInfilling
 from keras_transformers.data.objectives.translation import Translation, Translations
 from keras_transformers.data.sources.row_weights import multiplied
 from keras_transformers.data.sources.rows import Ragged, Rows
@@ -49,7 +48,6 @@ def objectives(tokenizer):
         "masks": MaskedLM(tokenizer),
         "whole words": MaskedLM(tokenizer, whole_word=True),
         "spans": SpanCorruption(size, range(size - 20, size), end_id=1, start_id=0),
-        "infilling": TextInfilling(size, 4, 2, 3, 3, 0, full_stop_ids=[7]),
     }
 
 
@@ -76,7 +74,7 @@ def assert_same(dataset, workers: int, replicas: int) -> None:
         keras.tree.map_structure(np.testing.assert_array_equal, joined, batch)
 
 
-@pytest.mark.parametrize("name", ["next token", "masks", "whole words", "spans", "infilling"])
+@pytest.mark.parametrize("name", ["next token", "masks", "whole words", "spans"])
 @pytest.mark.parametrize("options", [{}, {"steps_per_epoch": 5, "drop_remainder": True}])
 def test_rows_of_a_file_are_those_of_whole_batches(tokenizer, token_file, name, options):
     source = TokenBlocks(token_file, 24, next_tokens=name == "next token")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
 from tokenizers import AddedToken, Regex, decoders, models, processors
@@ -13,7 +12,6 @@ from tokenizers import pre_tokenizers as p
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.graph.normalizers import replace
-from keras_transformers.text.graph.pre_tokenizers.delimiters import BEHAVIORS
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -31,7 +29,7 @@ NORMALIZERS = [
     lambda c: n.Replace(c.choice(STRINGS), c.choice(["", '"', "▁", " ", "ch e"])),
     lambda c: n.Strip(c.random() < 0.6, c.random() < 0.6),
 ]
-SPELLED = ["_".join(re.findall("[A-Z][a-z]+", behavior)).lower() for behavior in BEHAVIORS]
+SPELLED = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 SPLITTERS = [
     lambda c: c.choice([p.BertPreTokenizer, p.UnicodeScripts, p.Whitespace, p.WhitespaceSplit])(),
     lambda c: p.ByteLevel(c.random() < 0.5, use_regex=c.random() < 0.5),

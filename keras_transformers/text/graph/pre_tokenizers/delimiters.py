@@ -12,7 +12,6 @@ from keras_transformers.text.graph.streams.matches import Matches, find_string, 
 from keras_transformers.text.graph.streams.probe import PUNCTUATION
 from keras_transformers.text.graph.streams.streams import Stream, keep, shift
 
-BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 LONGEST = 64  # characters of a delimiter: each takes a few ops
 
 
@@ -54,8 +53,9 @@ def split_at(
         points: N code points.
         starts: (N,) bool, where pieces begin so far.
         delimiters: Matches of the delimiters.
-        behavior: One of `BEHAVIORS`: a delimiter is dropped, a separate piece, the end of the piece before it, the
-            beginning of the piece after it, or a piece together with the delimiters beside it.
+        behavior: `"Removed"`, a delimiter is dropped; `"Isolated"`, it is a separate piece; `"MergedWithPrevious"`,
+            the end of the piece before it; `"MergedWithNext"`, the beginning of the piece after it; or `"Contiguous"`,
+            a piece together with the delimiters beside it.
         invert: Whether the text between the matches is the delimiter; each match is a piece then.
 
     Returns:
