@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,7 @@ import keras
 
 from keras_transformers.layers.attention.cache import attend_as_queries_of_one_row, check_cache, joined, parted
 from keras_transformers.layers.blocks.rematerialization import rematerialized
-from keras_transformers.layers.blocks.sublayers import SublayerBlock, build_sublayer, seeds
+from keras_transformers.layers.blocks.sublayers import NO_NORMS, SublayerBlock, build_sublayer, seeds
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
@@ -98,29 +97,21 @@ class DecoderBlock(ReturnsCache, SublayerBlock):
         heads, inner, others = self.shares(kwargs)
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
-        dtype = self.dtype_policy.name
-        attention_bias = use_bias if attention_bias is None else attention_bias
-        feed_forward_bias = use_bias if feed_forward_bias is None else feed_forward_bias
-        norms = {"use_bias": use_bias if norm_bias is None else norm_bias, "dtype": dtype}
-        make: Callable[[str], tuple[Any, Any]] = partial(self.make_norms, norm, epsilon, **norms)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias}
+        inner |= {"activation": activation, "use_bias": feed_forward_bias}
+        make = self.complete(heads, inner, use_bias, norm, norm_bias, epsilon)
         of_block, of_heads, of_inner, of_cross = seeds(seed, 4)
-        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias, "dtype": dtype}
-        if heads.get("head_norm") is not None:
-            heads.setdefault("epsilon", epsilon)
-        inner |= {"activation": activation, "seed": of_inner, "use_bias": feed_forward_bias, "dtype": dtype}
         self.attention = self.attention_class(name="attention", seed=of_heads, **heads)
-        no_norms: tuple[Any, Any] = (None, None)
-        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else no_norms
+        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else NO_NORMS
         heads.pop("window", None)
         self.cross_attention: Any = None
-        self.cross_attention_norm: Any = None
-        self.cross_attention_output_norm: Any = None
         if cross_attention:
             self.cross_attention = self.attention_class(name="cross_attention", seed=of_cross, **heads)
-            self.cross_attention_norm, self.cross_attention_output_norm = make("cross_attention")
-        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, **inner)
+        crossed = make("cross_attention") if cross_attention else NO_NORMS
+        self.cross_attention_norm, self.cross_attention_output_norm = crossed
+        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, seed=of_inner, **inner)
         self.feed_forward_norm, self.feed_forward_output_norm = make("feed_forward")
-        self.dropout = Dropout(dropout, seed=of_block, dtype=dtype, name="dropout")
+        self.dropout = Dropout(dropout, seed=of_block, dtype=self.dtype_policy.name, name="dropout")
         self.return_scores, self.return_cache = self.attention.return_scores, return_cache
 
     def build(self, hidden_states_shape, context_shape=None):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import keras
 
 from keras_transformers.layers.blocks.rematerialization import rematerialized
-from keras_transformers.layers.blocks.sublayers import SublayerBlock, build_sublayer, seeds
+from keras_transformers.layers.blocks.sublayers import NO_NORMS, SublayerBlock, build_sublayer, seeds
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.interface.carried_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
@@ -98,22 +97,15 @@ class EncoderBlock(SublayerBlock):
             raise ValueError("an EncoderBlock has no cache: received return_cache=True. A DecoderBlock has one.")
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
-        dtype = self.dtype_policy.name
-        attention_bias = use_bias if attention_bias is None else attention_bias
-        feed_forward_bias = use_bias if feed_forward_bias is None else feed_forward_bias
-        norms = {"use_bias": use_bias if norm_bias is None else norm_bias, "dtype": dtype}
-        make: Callable[[str], tuple[Any, Any]] = partial(self.make_norms, norm, epsilon, **norms)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias}
+        inner |= {"activation": activation, "use_bias": feed_forward_bias}
+        make = self.complete(heads, inner, use_bias, norm, norm_bias, epsilon)
         of_block, of_heads, of_inner = seeds(seed, 3)
-        heads |= {"num_heads": num_heads, "dropout": attention_dropout, "use_bias": attention_bias, "dtype": dtype}
-        if heads.get("head_norm") is not None:
-            heads.setdefault("epsilon", epsilon)
-        inner |= {"activation": activation, "seed": of_inner, "use_bias": feed_forward_bias, "dtype": dtype}
         self.attention = self.attention_class(name="attention", seed=of_heads, **heads)
-        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, **inner)
-        no_norms: tuple[Any, Any] = (None, None)
-        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else no_norms
+        self.feed_forward = self.make_feed_forward(intermediate_dim, activation_dropout, seed=of_inner, **inner)
+        self.attention_norm, self.attention_output_norm = make("attention") if attention_norm else NO_NORMS
         self.feed_forward_norm, self.feed_forward_output_norm = make("feed_forward")
-        self.dropout = Dropout(dropout, seed=of_block, dtype=dtype, name="dropout")
+        self.dropout = Dropout(dropout, seed=of_block, dtype=self.dtype_policy.name, name="dropout")
         self.return_scores = self.attention.return_scores
 
     def build(self, hidden_states_shape):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from keras_transformers.layers.interface.layer_options import find_class, option
 from keras_transformers.layers.interface.old_files import with_new_names
 from keras_transformers.utils.number_checks import is_size
 
+NO_NORMS: tuple[Any, Any] = (None, None)
 OF_KERAS = {"name", "dtype"}  # options that every layer takes
 
 
@@ -42,6 +43,32 @@ class SublayerBlock(Block):
             if (chosen := options.pop(name, None)) is not None:
                 setattr(self, name, find_class(chosen, name))
         return share_out(options, self.attention_class, self.feed_forward_class)
+
+    def complete(
+        self,
+        heads: dict[str, Any],
+        inner: dict[str, Any],
+        use_bias: bool,
+        norm: str,
+        norm_bias: bool | None,
+        epsilon: float,
+    ) -> Callable[[str], tuple[Any, Any]]:
+        """Complete the options of attention and feed-forward layer; return what makes the norms of a sublayer.
+
+        Args:
+            heads, inner: The options; a `use_bias` of None becomes the block's. Norms of heads get the block's epsilon.
+            use_bias: Whether layers have biases where nothing else is said.
+            norm, norm_bias, epsilon: Kind of the norms, whether they have a bias, and their epsilon.
+        """
+        dtype = self.dtype_policy.name
+        for options in (heads, inner):
+            options["use_bias"] = use_bias if options["use_bias"] is None else options["use_bias"]
+            options["dtype"] = dtype
+        if heads.get("head_norm") is not None:
+            heads.setdefault("epsilon", epsilon)
+        return partial(
+            self.make_norms, norm, epsilon, use_bias=use_bias if norm_bias is None else norm_bias, dtype=dtype
+        )
 
     def make_feed_forward(self, intermediate_dim: int, dropout: float, **options: Any) -> keras.layers.Layer:
         """Return the feed-forward layer; a class of the user's gets those options that its constructor takes."""
