@@ -11,7 +11,7 @@ from typing import Any
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
+from keras_transformers.checkpoints.formats import NOTHING, find_stored
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.cross_encoder import (
@@ -72,6 +72,8 @@ def find(
             f"revision={revision!r} is for a repository on the hub, and {name!r} is not one. Leave it out."
         )
     if isinstance(place, str):
+        from keras_transformers.checkpoints.formats import keras_hub  # of a preset only
+
         return _of_stored(find_stored(keras_hub.preset_folder(place), given))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place, given)
