@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from zoo.cli.app import app
-from zoo.cli.environment import set_environment
+from zoo._environment import set_environment
 
 set_environment()
 

@@ -12,7 +12,7 @@ from typing import Any
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats import NOTHING, find_stored
-from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
+from keras_transformers.checkpoints.settings.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.cross_encoder import (
     is_cross_encoder,
@@ -28,7 +28,7 @@ from keras_transformers.checkpoints.settings.sparse_encoder import is_sparse_enc
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.parts import find_kind
+from keras_transformers.tasks.contract.parts import find_kind
 from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.utils.untrusted import warn_user
 from zoo._adapter import adapted

@@ -16,7 +16,7 @@ from spm_models import MODEL
 
 import zoo
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.assign import check_size
+from keras_transformers.checkpoints.weights.assign import check_size
 from keras_transformers.checkpoints.files.atomic_folder import atomic_folder, left_behind
 from keras_transformers.checkpoints.files.tensors import INDEX, read_tensors
 from keras_transformers.checkpoints.settings.huggingface_config import read_config

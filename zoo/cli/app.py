@@ -145,7 +145,7 @@ def check_loadable(name: str, **facts: Any) -> None:
 
 def task_name(name: str | None) -> str | None:
     """Check the name of a task; return it."""
-    from keras_transformers.checkpoints.names import task_names
+    from keras_transformers.checkpoints.settings.names import task_names
 
     if name is not None and name not in task_names():
         raise ValueError(f"--task must be one of {', '.join(task_names())}: received {name!r}.")

@@ -47,7 +47,7 @@ def convert(
     given: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled, "task": task}
     _check_folder(model, folder, overwrite)
     check_loadable(model, **given)
-    from keras_transformers.checkpoints.saving import check_dtype
+    from keras_transformers.checkpoints.weights.saving import check_dtype
     from keras_transformers.checkpoints.stored import UserOptions
     from zoo._convert import convert as write
     from zoo._find import find

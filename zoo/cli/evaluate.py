@@ -70,7 +70,7 @@ def evaluate(
     columns = Columns(text, text_pair, label, encoding, errors)
     check_header(data, columns)
     import zoo
-    from keras_transformers.tasks.reports import measure
+    from keras_transformers.tasks.fit.reports import measure
     from zoo.scratch.run_card import is_trained_on
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)

@@ -40,7 +40,7 @@ from zoo.cli.app import (
     task_name,
 )  # fmt: skip
 from zoo.cli.data import Columns, check_header
-from zoo.cli.environment import quiet_unless_chief
+from zoo._environment import quiet_unless_chief
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
@@ -189,7 +189,7 @@ class Folders(NamedTuple):
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
     """Run all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
-    from keras_transformers.tasks.parts import find_kind
+    from keras_transformers.tasks.contract.parts import find_kind
 
     kind = find_kind(task)
     files = files.checked(kind)
@@ -219,7 +219,7 @@ def learn_and_serve(
     from keras_transformers.checkpoints.files.atomic_folder import CARD
     from keras_transformers.checkpoints.files.card import is_unedited
     from keras_transformers.tasks.fit.held_out import COLUMNS, evaluation_set
-    from keras_transformers.tasks.reports import measure
+    from keras_transformers.tasks.fit.reports import measure
     from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
     from keras_transformers.utils.keras_private import strategy_of
     from keras_transformers.utils.safe_files import replace_file

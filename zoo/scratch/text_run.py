@@ -120,7 +120,7 @@ class TextRun(CorpusRun):
         from keras_transformers.families.dropout_rates import with_dropout
         from keras_transformers.tasks import Task
         from keras_transformers.training.workers.distribute import scope
-        from zoo.scratch.near_start import attend_nearby
+        from zoo._near_start import attend_nearby
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):

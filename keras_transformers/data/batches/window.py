@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_transformers.data.batches.batching import BATCH, PLAN, Batching
 from keras_transformers.data.batches.own_rows import OwnDraws, Share
-from keras_transformers.data.sources.protocols import EncodedRows, Objective
+from keras_transformers.data.batches.protocols import EncodedRows, Objective
 from keras_transformers.data.sources.row_weights import multiplied
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.sources.protocols import Objective
+from keras_transformers.data.batches.protocols import Objective
 from keras_transformers.data.sources.rows import Ragged, Rows
 
 

@@ -17,7 +17,7 @@ from keras_transformers.layers.core.dense import built_dense, length_of, with_le
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.given_masks import Sizes, both, combined
+from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.interface.input_checks import (
     as_array,
     check_positive,

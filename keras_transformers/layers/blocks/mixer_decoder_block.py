@@ -16,7 +16,7 @@ from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.given_masks import key_mask
+from keras_transformers.layers.attention.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS, share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import keras
 
-from keras_transformers.tasks.parts import Kind, Parts
+from keras_transformers.tasks.contract.parts import Kind, Parts
 
 
 class Trainable(Protocol):

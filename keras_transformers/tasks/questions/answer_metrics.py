@@ -12,7 +12,7 @@ import keras
 from keras import ops
 
 from keras_transformers.tasks.questions.position_loss import span_cross_entropy
-from keras_transformers.text.text_checks import check_texts
+from keras_transformers.utils.text_checks import check_texts
 from keras_transformers.training.metrics.target_metrics import MeanCrossEntropy, TargetMean
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
 from keras_transformers.families import FAMILIES
-from keras_transformers.text.components import A, B, Piece, component, make_template, parts, tokens_around
+from keras_transformers.text.pipelines.components import A, B, Piece, component, make_template, parts, tokens_around
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
 from keras_transformers.utils.untrusted import shown

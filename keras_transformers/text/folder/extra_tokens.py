@@ -10,7 +10,7 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.text_checks import SURROGATE
+from keras_transformers.utils.text_checks import SURROGATE
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import shown
 

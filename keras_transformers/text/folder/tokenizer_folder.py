@@ -33,8 +33,8 @@ from keras_transformers.text.folder.vocabulary_files import (
     T5_CLASSES,
     T5_FILE,
 )
-from keras_transformers.text.library import panics_as_errors
-from keras_transformers.text.sentencepiece import marian_tokenizers
+from keras_transformers.text.pipelines.library import panics_as_errors
+from keras_transformers.text.folder import marian_tokenizers
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts, refuse
+from keras_transformers.text.pipelines.components import parts, refuse
 from keras_transformers.text.graph.added_tokens import AddedTokens
 from keras_transformers.text.graph.models.byte_pair import BytePair
 from keras_transformers.text.graph.models.unigram import Unigram
@@ -33,8 +33,8 @@ from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
 from keras_transformers.text.graph.pre_tokenizers.scripts import UnicodeScripts
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
 from keras_transformers.text.graph.streams.tracking import tracked
-from keras_transformers.text.graph.trace import traced_once
-from keras_transformers.text.library import count_ids, panics_as_errors
+from keras_transformers.text.graph.streams.trace import traced_once
+from keras_transformers.text.pipelines.library import count_ids, panics_as_errors
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD
 
 # The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder.

@@ -11,8 +11,8 @@ import numpy as np
 import tokenizers
 from tokenizers import models, normalizers, trainers
 
-from keras_transformers.text.components import component, parts
-from keras_transformers.text.pieces import BYTE
+from keras_transformers.text.pipelines.components import component, parts
+from keras_transformers.text.vocabularies.pieces import BYTE
 from keras_transformers.text.sentencepiece import charsmap, sentencepiece_pipeline, spm_file
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import END, PAD, UNKNOWN_TOKEN
 

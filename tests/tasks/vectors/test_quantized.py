@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keras_transformers.tasks.search import search
+from keras_transformers.tasks.vectors.search import search
 from keras_transformers.tasks.vectors import corpus_vectors
 from keras_transformers.tasks.vectors.quantized import PRECISIONS, quantize, restored, vector_ranges
 

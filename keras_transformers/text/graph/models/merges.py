@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.streams import Tracked, join, shift, stream
 

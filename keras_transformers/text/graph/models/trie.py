@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
 from keras_transformers.text.graph.streams.code_points import Mapping, PointTable, Replacer, shipped
 from keras_transformers.text.graph.streams.matches import Matches, find_string, matches_of_one

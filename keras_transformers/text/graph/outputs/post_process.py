@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.outputs.row_layout import Part, lay_out
 from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream

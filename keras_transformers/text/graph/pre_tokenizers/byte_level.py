@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import parts
+from keras_transformers.text.pipelines.components import parts
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import WordPattern
 from keras_transformers.text.graph.streams.code_points import TOKEN
 from keras_transformers.text.graph.streams.streams import Stream, insert, replace

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.streams.matches import Matches, find_string, matches_of_one
 from keras_transformers.text.graph.streams.probe import PUNCTUATION

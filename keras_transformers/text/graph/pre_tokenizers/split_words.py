@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.class_runs import RUNS, ClassRuns, read_classes
 from keras_transformers.text.graph.pre_tokenizers.delimiters import Delimiter
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern

@@ -1,0 +1,300 @@
+"""The parts of a task: records that each task's file fills in, and that `Task` puts together."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.settings.names import task_names
+from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.protocols import Objective, Source
+from keras_transformers.data.sources.token_blocks import TokenBlocks
+from keras_transformers.tasks.contract.own_help import find_section, with_section
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
+from keras_transformers.training.best_epoch import BestEpoch
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.untrusted import shown
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.fit.evaluation import Scorer
+    from keras_transformers.text.graph.compile import TextGraph
+
+
+class Kind(NamedTuple):
+    """A kind of task: what is known before a model is built. `tasks/<name>.py` has it as `KIND`."""
+
+    name: str
+    make: Callable[..., Parts]  # from a `Setup` and the task's options, which are its keyword-only arguments
+    models: tuple[str, ...]  # kinds of models that the task can use
+    new_layers: tuple[str, ...] = ()  # heads that are initialised at random if the checkpoint lacks them
+    shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
+    saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
+    needs_labels: bool = False  # to fit and evaluate, a text needs a label, or a target text
+    takes_pairs: bool = False  # a text may have a second text
+    needs_pairs: bool = False  # a text always has one
+    joins_texts: bool = False  # the two texts of a pair are one row, with a segment each
+    takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
+    takes_weights: bool = False  # a text is one row, so that it may have a weight
+    lists_pairs: bool = False  # a text has a list of second texts
+    writes_text: bool = False  # it has `generate` and `stream`
+    # From a file to texts, labels and perhaps pairs, such as `tokens.conll.read_annotated`.
+    read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
+    labels_in: Callable[[Any], list[str]] | None = None  # from the labels in a file to the labels of the task
+    held_out_by: str = "texts"  # or "pairs": rows with the same one are all trained on, or all held out
+
+    @property
+    def options(self) -> set[str]:
+        """Names of the task's options, the keyword-only arguments of `make`."""
+        return keyword_names(self.make)
+
+
+def keyword_names(function: Callable) -> set[str]:
+    """Return the names of a function's keyword-only arguments.
+
+    Example:
+
+    >>> keyword_names(lambda texts, *, buffer_size=1: texts)
+    {'buffer_size'}
+    """
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+
+
+LABELLED = "classification"  # the task of a bare model that is loaded with labels
+
+
+def find_kind(name: str | None) -> Kind:
+    """Return the kind of a task by its name: the file system is the registry.
+
+    Args:
+        name: One of `checkpoints.names.task_names()`, the tasks for which a family has a class of `transformers`.
+
+    Raises:
+        ValueError: There is no such task.
+
+    Example:
+
+    >>> find_kind("classification").takes_pairs
+    True
+    """
+    if name not in task_names():
+        raise ValueError(f"task must be one of {task_names()}: received {name!r}.")
+    return importlib.import_module(f"keras_transformers.tasks.{name}").KIND
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The common arguments of all tasks, checked.
+
+    Args:
+        kind: The kind of task.
+        config: Sizes and options of the model.
+        tokenizer: Text to ids.
+        max_length: Longest text in tokens.
+        outputs: Optional outputs of the model.
+        dtype: Name of a Keras dtype policy.
+
+    Raises:
+        ValueError: The model is of another kind than the task needs, the tokenizer has more tokens than the model, or
+            `max_length` exceeds the model's, if it has a bound.
+    """
+
+    kind: Kind
+    config: TransformerConfig
+    tokenizer: Tokenizer
+    max_length: int
+    outputs: tuple[str, ...]
+    dtype: str
+
+    def __post_init__(self):
+        kind, config = self.kind, self.config
+        if config.kind not in kind.models:
+            raise ValueError(f"{kind.name} needs a model of kind {kind.models}: received a {config.kind}.")
+        size = config.encoder_vocabulary_size or config.vocabulary_size
+        if self.tokenizer.vocabulary_size > size:
+            raise ValueError(
+                f"the tokenizer has {self.tokenizer.vocabulary_size} tokens, the model {size}: they do not belong "
+                "together."
+            )
+        most = most_tokens(config)
+        if not (is_size(self.max_length) and 4 <= self.max_length <= most):
+            raise ValueError(
+                f"max_length must be in [4, {most}], the model's, and whole: received {self.max_length!r}."
+            )
+        object.__setattr__(self, "max_length", int(self.max_length))
+        check_texts("outputs", self.outputs, is_ordered=False)
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:
+        """Return the setup with another tokenizer."""
+        return replace(self, tokenizer=tokenizer)
+
+    def optional_outputs(self, backbone: keras.Model) -> dict[str, Tensor]:
+        """Return the optional outputs of a model, by name."""
+        return {name: backbone.output[name] for name in self.outputs}
+
+    @cached_property
+    def text_graph(self) -> TextGraph:
+        """The tokenizer as TensorFlow ops, a `TextGraph`."""
+        return self.graph_of(self.tokenizer)
+
+    def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
+        """Return a tokenizer as TensorFlow ops, with the model's padding; tasks with the same tokenizer share it."""
+        from keras_transformers.text.shared_graph import graph_of
+
+        return graph_of(tokenizer, self.config.fill_id)
+
+
+class MadeService(NamedTuple):
+    """A service, and what it was made from: it is out of date when these change."""
+
+    weights: list[Any]
+    settings: Any
+    service: Any
+
+
+class Answers(Protocol):
+    """The predictions of a task: `one_pass.OnePass` or `written_answers.Writing`."""
+
+    setup: Setup
+    model: keras.Model
+    made_service: MadeService | None  # the last one, kept by `services.current_service`
+
+    @property
+    def service(self) -> Any:
+        """The service that `predict` calls, and on TensorFlow `export` saves."""
+
+    def make_service(self) -> Any:
+        """Return a service with the current weights."""
+
+    def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        """Return one dict a text."""
+        ...
+
+    def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
+        """Yield the same dicts one by one, as texts are read."""
+        ...
+
+    def export(self, folder: str | os.PathLike, *arguments: Any, **options: Any) -> None:
+        """Write a SavedModel."""
+        ...
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """Predictions that are generated texts: `written_answers.Writing`."""
+
+    generation: Any  # read as a dict, and set as any mapping
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a task.
+
+    Args:
+        model: A plain functional `keras.Model`: a dict of inputs to a dict of outputs.
+        tokenizer: The tokenizer, perhaps with an end token behind texts.
+        source: Function from (texts, labels, pairs) and keyword-only options to a source of rows.
+        objective: Function that returns an objective for `data.batches.pipeline`.
+        losses, metrics: Return the losses and metrics by output; new ones for each `compile`.
+        answers: The predictions.
+        label_output: The output of the labels, if they are one array.
+        label_needed: Description of a row's label, if options of the task decide that it needs one to fit.
+        pairs_needed: Whether a text needs a second one to fit, by the options; `kind.needs_pairs`: to predict, too.
+        class_weights: Function from a dict of weights by label to an array (C,); None if texts have no classes.
+        loss_weights: Weights of the losses by output; None for 1 each.
+        label_layer: The layer whose last axis is the labels; None if there is none.
+        saved_options: The values of `kind.saved_options`.
+        scorer: Function from texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
+        rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
+        judged_by: The metric of `label_output` by which the best epoch is chosen.
+        report: Function from texts, labels, pairs, predictions, `report_options` to a report for `reports.measure`.
+        saved: Function that returns further options of `checkpoints.saving.save_folder`, at each `save`.
+        saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
+        attributes: Further attributes of the `Task`, by name.
+        token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.
+    """
+
+    model: keras.Model
+    tokenizer: Tokenizer
+    source: Callable[..., Source]
+    objective: Callable[[], Objective]
+    losses: Callable[[], dict[str, keras.losses.Loss]]
+    metrics: Callable[[], dict[str, list[keras.metrics.Metric]]]
+    answers: Answers
+    label_output: str = "logits"
+    label_needed: str = ""
+    pairs_needed: bool = False
+    class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
+    loss_weights: dict[str, float] | None = None
+    label_layer: str | None = None
+    saved_options: Mapping[str, Any] = field(default_factory=dict)
+    scorer: Callable[[Any, Any, Any], Scorer] | None = None
+    rows_alone: bool = True
+    judged_by: str = "accuracy"
+    report: Callable[..., dict[str, Any]] | None = None
+    report_options: Mapping[str, Any] = field(default_factory=dict)
+    saved: Callable[[], dict[str, Any]] = dict
+    saved_tokenizer: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    token_source: Callable[[Any], TokenBlocks] | None = None
+    token_objective: Callable[[], Objective] | None = None
+
+    def best_epoch(self) -> BestEpoch:
+        """Return the callback that keeps the best epoch by `judged_by` on the validation data."""
+        metric = next(metric for metric in self.metrics()[self.label_output] if metric.name == self.judged_by)
+        prefix = f"{self.label_output}_" if len(self.model.output) > 1 else ""
+        return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
+
+
+def of_answers(name: str, doc: str, section: str = "", own: str = "") -> property:
+    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
+
+    Args:
+        name: Name of the attribute.
+        doc: Docstring of the property.
+        section: Section of a method's docstring: it says what the section `own` of the task's function says.
+    """
+
+    def attribute(task: Any) -> Any:
+        check_process(task.process)
+        found = getattr(task.parts.answers, name)
+        return with_section(found, section, find_section(task.kind.make, own)) if section else found
+
+    return property(attribute, doc=doc)
+
+
+def generating(answers: Answers) -> Generates:
+    """Return the answers of a task that generates texts; raise an `AttributeError` for other tasks."""
+    if not isinstance(answers, Generates):
+        raise AttributeError("the task has no attribute 'generation'.")
+    return answers
+
+
+def check_process(process: int) -> None:
+    """Raise a `ValueError` in a process that was forked after the task was loaded, where TensorFlow would hang."""
+    if process != os.getpid():
+        raise ValueError(
+            "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
+            "in it: load the task in each process after the fork (gunicorn without --preload), or start processes "
+            'anew: multiprocessing.get_context("spawn").'
+        )
+
+
+def described(task: Any) -> str:
+    """Return a line about a task: its name, model, parameters, labels, and the longest text in tokens."""
+    config, labels = task.config, task.parts.attributes.get("labels")
+    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count) or "0"
+    model = f"{config.family} of {layers} layers x {config.hidden_dim}"
+    facts = [repr(task.name), model, f"{task.model.count_params():,} parameters"]
+    facts += [f"labels {shown(list(labels))}"] if labels else []
+    return f"Task({', '.join(facts)}, max_length {task.max_length})"
