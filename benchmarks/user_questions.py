@@ -92,7 +92,7 @@ def imbalance(data: Path, run: Run) -> Run:
     """Return recall and precision of a label that is rare among the texts to learn from, on a test part where it is
     not.
     """
-    from keras_transformers.tasks.fit.reports import measure
+    from keras_transformers.tasks.reports import measure
 
     train, test = sst2(data)
     common, rare = sorted(set(train["labels"]))

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.weights.loading import fitting_tensors
 from keras_transformers.checkpoints.settings.names import architecture_of
+from keras_transformers.checkpoints.weights.loading import fitting_tensors
 from keras_transformers.checkpoints.weights.saving import DTYPES, save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.contract.parts import Kind, Parts, Setup, find_kind

@@ -12,7 +12,6 @@ from typing import Any
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats import NOTHING, find_stored
-from keras_transformers.checkpoints.settings.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.cross_encoder import (
     is_cross_encoder,
@@ -20,6 +19,7 @@ from keras_transformers.checkpoints.settings.cross_encoder import (
     read_cross_encoder,
 )
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.settings.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.settings.sentence_layers import layer_tensors
 from keras_transformers.checkpoints.settings.sentence_modules import is_sentence_transformer, transformer_folder
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from keras_transformers.data.batches.protocols import Source
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.sources.packing import next_token_source
-from keras_transformers.data.batches.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
@@ -16,8 +16,8 @@ from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
 from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
-from keras_transformers.tasks.inputs.sources import is_stream
 from keras_transformers.tasks.contract.parts import Kind, Parts, Setup
+from keras_transformers.tasks.inputs.sources import is_stream
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training.losses import target_losses
 

@@ -18,7 +18,7 @@ from keras_transformers.tasks.answers.pair_scores import flat_pairs, learn_choic
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.parts import Kind, Parts, Setup
-from keras_transformers.tasks.fit.reports import choice_report
+from keras_transformers.tasks.reports import choice_report
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import JSON, PARQUET
 from keras_transformers.utils.text_checks import check_texts, listed

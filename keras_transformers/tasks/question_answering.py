@@ -15,6 +15,7 @@ from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.parts import Kind, Parts, Setup
+from keras_transformers.tasks.inputs.context_windows import Windows, encode_windows, plan_windows
 from keras_transformers.tasks.questions.answer_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 from keras_transformers.tasks.questions.answer_scores import AnswerScorer
 from keras_transformers.tasks.questions.best_answers import (
@@ -25,13 +26,12 @@ from keras_transformers.tasks.questions.best_answers import (
     describe_answer,
     write_answers,
 )
-from keras_transformers.tasks.inputs.context_windows import Windows, encode_windows, plan_windows
 from keras_transformers.tasks.questions.given_answers import AnswerSpans
 from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
 from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source
 from keras_transformers.tasks.questions.row_chunks import Spec, in_chunks
 from keras_transformers.tasks.questions.squad import read_squad
-from keras_transformers.tasks.fit.reports import worst
+from keras_transformers.tasks.reports import worst
 from keras_transformers.utils.number_checks import is_number
 
 WINDOWS_AT_A_TIME = 32

@@ -11,9 +11,9 @@ from keras_transformers.data.objectives.text_groups import Grouped, TextGroups
 from keras_transformers.heads import grouped
 from keras_transformers.heads.text_vectors import normalized, pooled, vector_layers
 from keras_transformers.models import decoder, encoder
-from keras_transformers.tasks.inputs.grouped_texts import group_source
 from keras_transformers.tasks.contract.parts import Kind, Parts, Setup
-from keras_transformers.tasks.fit.reports import similarity_report
+from keras_transformers.tasks.inputs.grouped_texts import group_source
+from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
 from keras_transformers.tasks.vectors.embedding_prompts import Prompts
 from keras_transformers.tasks.vectors.group_labels import Spearman, label_reader

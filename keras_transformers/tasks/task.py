@@ -13,6 +13,7 @@ from keras_transformers.checkpoints.settings.names import architecture_of
 from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.tasks.contract.parts import Setup, check_process, described, find_kind, generating, of_answers
 from keras_transformers.tasks.fit.evaluation import evaluate
 from keras_transformers.tasks.fit.fit_options import check_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
@@ -20,7 +21,6 @@ from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
-from keras_transformers.tasks.contract.parts import Setup, check_process, described, find_kind, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW

@@ -9,8 +9,8 @@ import pytest
 import safetensors.numpy
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.checkpoints.peft import adapt, read_adapter
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bert, gpt2, llama
 

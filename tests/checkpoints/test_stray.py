@@ -10,8 +10,8 @@ import pytest
 import safetensors.numpy
 from family_cases import CASES
 
-from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import gpt2, llama, marian, t5
 

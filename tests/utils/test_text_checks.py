@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keras_transformers.utils.text_checks import check_lengths, check_text, check_texts
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.text_checks import check_lengths, check_text, check_texts
 
 CORPUS = ["The cat danced on the table.", "Dogs and cats can't be friends."]
 

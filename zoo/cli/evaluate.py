@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from zoo._console import console
 from zoo.cli.app import (
     BatchSize,
     Encoding,
@@ -19,7 +20,6 @@ from zoo.cli.app import (
     Text,
     TextPair,
     app,
-    console,
     examples,
     of_data,
     of_output,
@@ -70,7 +70,7 @@ def evaluate(
     columns = Columns(text, text_pair, label, encoding, errors)
     check_header(data, columns)
     import zoo
-    from keras_transformers.tasks.fit.reports import measure
+    from keras_transformers.tasks.reports import measure
     from zoo.scratch.run_card import is_trained_on
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)

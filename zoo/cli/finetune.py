@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from zoo._console import console, counted, step  # fmt: skip
+from zoo._environment import quiet_unless_chief
 from zoo.cli import bare
 from zoo.cli.app import (
     AfterSaving,
@@ -28,19 +30,15 @@ from zoo.cli.app import (
     TextPair,
     app,
     check_new_file,
-    console,
-    counted,
     examples,
     of_data,
     of_model,
     of_output,
     of_training,
     readable,
-    step,
     task_name,
-)  # fmt: skip
+)
 from zoo.cli.data import Columns, check_header
-from zoo._environment import quiet_unless_chief
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
@@ -219,7 +217,7 @@ def learn_and_serve(
     from keras_transformers.checkpoints.files.atomic_folder import CARD
     from keras_transformers.checkpoints.files.card import is_unedited
     from keras_transformers.tasks.fit.held_out import COLUMNS, evaluation_set
-    from keras_transformers.tasks.fit.reports import measure
+    from keras_transformers.tasks.reports import measure
     from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
     from keras_transformers.utils.keras_private import strategy_of
     from keras_transformers.utils.safe_files import replace_file

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.files.other_programs import tell_other
-from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
-from keras_transformers.checkpoints.hub import PICKLED, TENSORFLOW_FILES
+from keras_transformers.checkpoints.files.tensors import INDEX, PICKLED, SAFE, Tensor, framework_of, read_tensors
+from keras_transformers.checkpoints.hub import TENSORFLOW_FILES
 from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
 from keras_transformers.families.baselines.without_attention import STATIC
 from keras_transformers.text.tokenizer import Tokenizer

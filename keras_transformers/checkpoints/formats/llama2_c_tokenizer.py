@@ -9,8 +9,8 @@ from pathlib import Path
 
 import tokenizers
 
-from keras_transformers.text.pipelines.components import A, B, make_template
 from keras_transformers.text.folder import class_options
+from keras_transformers.text.pipelines.components import A, B, make_template
 from keras_transformers.text.sentencepiece import sentencepiece_pipeline
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import BEGIN, END, SPACE, UNKNOWN_TOKEN
 from keras_transformers.text.sentencepiece.spm_file import (

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_transformers.checkpoints import stray
-from keras_transformers.checkpoints.weights import assign
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.weights.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.checkpoints.stored import Stored, UserOptions
+from keras_transformers.checkpoints.weights import assign
+from keras_transformers.checkpoints.weights.fused import join, reshape, reshape_back, split
 from keras_transformers.families.table import Names, modern_name, their_name
 
 

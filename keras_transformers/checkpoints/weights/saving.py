@@ -17,12 +17,12 @@ import numpy as np
 from keras_transformers.checkpoints.files.atomic_folder import atomic_folder
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import FLOAT8, SAFE, Tensor, zeros
-from keras_transformers.checkpoints.weights.fused import join, reshape_back
-from keras_transformers.checkpoints.settings.names import names_of, stored_as
 from keras_transformers.checkpoints.settings.cross_encoder import written_activation
 from keras_transformers.checkpoints.settings.generation_config import make_generation
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.checkpoints.settings.names import names_of, stored_as
 from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
+from keras_transformers.checkpoints.weights.fused import join, reshape_back
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.table import OF_VECTORS, Names, their_name
 from keras_transformers.text.folder.kept_files import TASK

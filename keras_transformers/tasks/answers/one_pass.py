@@ -20,8 +20,8 @@ from keras_transformers.tasks.answers.python_service import PythonService
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Tensors
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.inputs.sources import lacks_pairs
 from keras_transformers.tasks.contract.parts import MadeService, Setup
+from keras_transformers.tasks.inputs.sources import lacks_pairs
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow

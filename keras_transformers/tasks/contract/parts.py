@@ -26,7 +26,7 @@ from keras_transformers.utils.tensor_types import Tensor
 from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
-    from keras_transformers.tasks.fit.evaluation import Scorer
+    from keras_transformers.tasks.contract.scorer import Scorer
     from keras_transformers.text.graph.compile import TextGraph
 
 

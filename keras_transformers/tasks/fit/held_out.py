@@ -9,11 +9,11 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_transformers.tasks.contract.parts import Kind, keyword_names
 from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_given, check_learnable, is_ready
-from keras_transformers.tasks.contract.parts import Kind, keyword_names
-from keras_transformers.utils.text_checks import listed
 from keras_transformers.utils.number_checks import is_number
+from keras_transformers.utils.text_checks import listed
 
 COLUMNS = ("texts", "labels", "pairs")
 EXPECTED = (

@@ -10,8 +10,8 @@ import numpy as np
 from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.sources.row_weights import WeightedRows, WithRowWeights
 from keras_transformers.data.sources.token_blocks import TokenBlocks
-from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
 from keras_transformers.tasks.contract.parts import Kind, Parts
+from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
 from keras_transformers.tasks.tokens.token_targets import target_classes
 
 

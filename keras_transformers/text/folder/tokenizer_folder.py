@@ -9,7 +9,7 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.folder import vocabulary_files
+from keras_transformers.text.folder import marian_tokenizers, vocabulary_files
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, TYPED, follow
 from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import ADDED, SPECIAL_MAP, add_tokens_of
@@ -34,7 +34,6 @@ from keras_transformers.text.folder.vocabulary_files import (
     T5_FILE,
 )
 from keras_transformers.text.pipelines.library import panics_as_errors
-from keras_transformers.text.folder import marian_tokenizers
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown

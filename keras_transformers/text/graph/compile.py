@@ -9,7 +9,6 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.pipelines.components import parts, refuse
 from keras_transformers.text.graph.added_tokens import AddedTokens
 from keras_transformers.text.graph.models.byte_pair import BytePair
 from keras_transformers.text.graph.models.unigram import Unigram
@@ -31,9 +30,11 @@ from keras_transformers.text.graph.pre_tokenizers.delimiters import Punctuation
 from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
 from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
 from keras_transformers.text.graph.pre_tokenizers.scripts import UnicodeScripts
+from keras_transformers.text.graph.streams.code_points import piece_starts
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
-from keras_transformers.text.graph.streams.tracking import tracked
 from keras_transformers.text.graph.streams.trace import traced_once
+from keras_transformers.text.graph.streams.tracking import tracked
+from keras_transformers.text.pipelines.components import parts, refuse
 from keras_transformers.text.pipelines.library import count_ids, panics_as_errors
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD
 
@@ -167,7 +168,7 @@ class TextGraph(tf.Module):
         for normalizer in self.normalizers:
             points = normalizer(points)
         points = self.cut_normalized(points)
-        starts = split_words.piece_starts(points)
+        starts = piece_starts(points)
         for splitter in self.splitters:
             front_args = (at_front(points, front),) if splitter is self.front_step else ()
             points, starts = splitter(points, starts, *front_args)

@@ -10,8 +10,8 @@ import numpy as np
 import tokenizers
 
 from keras_transformers.text.pipelines.library import count_ids
-from keras_transformers.text.vocabularies.pieces import token_bytes
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
+from keras_transformers.text.vocabularies.pieces import token_bytes
 
 # The possible special tokens of each role; the roles have the names of `transformers`.
 ROLES = {

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers.checkpoints.weights.assign import SHOWN, assign
 from keras_transformers.checkpoints.files.tensors import Tensor
+from keras_transformers.checkpoints.weights.assign import SHOWN, assign
 
 
 def tensor(name: str, array: np.ndarray) -> Tensor:

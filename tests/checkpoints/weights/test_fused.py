@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.weights.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.checkpoints.weights.fused import join, reshape, reshape_back, split
 from keras_transformers.families import llama
 from keras_transformers.families.table import Fused
 

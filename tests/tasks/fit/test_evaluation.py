@@ -8,7 +8,7 @@ import questions
 import tiny
 from questions import ANSWERS, CONTEXTS, QUESTIONS
 
-from keras_transformers.tasks.fit.reports import measure
+from keras_transformers.tasks.reports import measure
 
 LONG = [*CONTEXTS[:-1], CONTEXTS[-1] + " It rained." * 9]  # of several windows
 

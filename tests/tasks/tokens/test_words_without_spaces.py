@@ -13,7 +13,7 @@ from word_tokenizers import word_tokenizer
 import zoo
 from keras_transformers.families import bert
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.fit.reports import measure
+from keras_transformers.tasks.reports import measure
 from keras_transformers.tasks.tokens.label_schemes import bio_labels
 from keras_transformers.tasks.tokens.token_targets import target_classes, units_of
 

@@ -9,8 +9,8 @@ import pytest
 import tokenizers
 from spm_models import LETTERS, MODEL, SYMBOLS, tokens
 
-from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.folder import marian_tokenizers
+from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.sentencepiece.spm_file import Piece, SentencePieceModel
 from keras_transformers.text.tokenizer import Tokenizer
 

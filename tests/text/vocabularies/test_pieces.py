@@ -6,8 +6,8 @@ import pytest
 import tokenizers
 from tokenizers import Regex, decoders, models
 
-from keras_transformers.text.vocabularies.pieces import LAST_SPACE, around_fuse, strip_limits, text_tokens, token_bytes
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies.pieces import LAST_SPACE, around_fuse, strip_limits, text_tokens, token_bytes
 
 TEXTS = ["the cat danced", "a", "Brücke 日本, the cats."]
 

@@ -11,8 +11,7 @@ import pytest
 from command_line import LABELS, ROWS, fail, invoke, run
 
 import zoo
-from keras_transformers.tasks import Task
-from keras_transformers.tasks.fit import reports
+from keras_transformers.tasks import Task, reports
 from zoo.cli import finetune
 
 

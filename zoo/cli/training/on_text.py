@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from zoo.cli.app import STARTED
+from zoo._console import STARTED
 from zoo.scratch.further_settings import FurtherSettings, read_tokens
 from zoo.scratch.run_settings import RunSettings
 

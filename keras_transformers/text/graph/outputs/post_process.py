@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.outputs.row_layout import Part, lay_out
 from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream
+from keras_transformers.text.pipelines.components import refuse
 
 FIRST, SECOND = "A", "B"
 Piece = tuple[str | Sequence[int], int]  # (name of the sequence, or fixed ids; segment id)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.normalizers.precompiled import Precompiled
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.graph.streams.streams import Stream, offsets, stream
 from keras_transformers.text.graph.streams.tracking import tracked
+from keras_transformers.text.pipelines.components import refuse
 
 
 class Front(tf.Module):

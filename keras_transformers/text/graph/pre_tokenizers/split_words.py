@@ -10,22 +10,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.class_runs import RUNS, ClassRuns, read_classes
 from keras_transformers.text.graph.pre_tokenizers.delimiters import Delimiter
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
-from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
+from keras_transformers.text.graph.streams.code_points import PointTable, shipped
 from keras_transformers.text.graph.streams.probe import PUNCTUATION, WHITE, WORD
-from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, row_starts, shift, stream
+from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, shift, stream
 from keras_transformers.text.graph.streams.tracking import start_of
+from keras_transformers.text.pipelines.components import refuse
 
 Pieces = tuple[Stream, tf.Tensor]
-
-
-def piece_starts(points: Stream) -> tf.Tensor:
-    """Mark where a piece of text begins, (N,) bool: at a row's start, at an added token, or after one."""
-    is_token = points.values >= TOKEN
-    return row_starts(points) | is_token | shift(is_token, False)
 
 
 def words(points: Stream, starts: tf.Tensor) -> tf.RaggedTensor:

@@ -9,7 +9,7 @@ import questions
 import tiny
 
 from keras_transformers.tasks.inputs.labels import make_labels
-from keras_transformers.tasks.fit.reports import (
+from keras_transformers.tasks.reports import (
     choice_report,
     label_report,
     measure,

@@ -3,7 +3,7 @@ import gc
 import pytest
 import tensorflow as tf
 
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
 
 
 def make() -> tf.lookup.StaticHashTable:
