@@ -117,10 +117,55 @@ def imported_files(path: Path) -> set[Path]:
 
 
 def test_no_imports_in_circles():
-    left = {path: imported_files(path) for path in TREES if path.name != "__init__.py"}
-    while free := [path for path, others in left.items() if not others & left.keys()]:
-        left = {path: others for path, others in left.items() if path not in free}
+    left = without_order({path: imported_files(path) for path in TREES if path.name != "__init__.py"})
     assert not left, f"these import each other in a circle, or a file of one: {sorted(map(str, left))}"
+
+
+# What users import or run stands above all that it opens.
+DOORS = {Path("keras_transformers/__init__.py"), Path("zoo/__init__.py"), Path("zoo/__main__.py")}
+
+
+def without_order(below: dict[Path, set[Path]]) -> dict[Path, set[Path]]:
+    """Return what is left of a graph of imports when each that imports nothing of the rest is taken away, in turn."""
+    while free := [path for path, others in below.items() if not others & below.keys()]:
+        below = {path: others for path, others in below.items() if path not in free}
+    return {path: others & below.keys() for path, others in below.items()}
+
+
+def test_circles_are_left_when_the_order_is_taken_away():
+    a, b, c, d = map(Path, "abcd")
+    assert without_order({a: {b}, b: {c}, c: set()}) == {}
+    assert without_order({a: {b}, b: {c}, c: {b}}) == {a: {b}, b: {c}, c: {b}}
+    assert without_order({a: {b}, b: {c}, c: {a}, d: set()}).keys() == {a, b, c}
+
+
+def test_folders_have_an_order():
+    """Imports for type checkers and inside functions count: what a file can ask for stands below it."""
+    below: dict[Path, set[Path]] = {path.parent: set() for path in TREES}
+    files = {path: {other for other in imported_files(path) if other.parent != path.parent} for path in TREES}
+    for path in TREES.keys() - DOORS:
+        below[path.parent] |= {other.parent for other in files[path]}
+    left = without_order(below)
+    circles = [
+        f"{path} imports {other}"
+        for path in sorted(files.keys() - DOORS)
+        for other in sorted(files[path])
+        if path.parent in left and other.parent in left and path.parent in reaches(left, other.parent)
+    ]
+    assert_none(
+        circles,
+        "No two folders import each other, nor several in a circle (a room's own files are a folder, too): move a file "
+        "to the folder that uses it, or a record below both, or hand a function in as an argument.",
+    )
+
+
+def reaches(below: dict[Path, set[Path]], folder: Path) -> set[Path]:
+    """Return the folders that a folder imports, or that these import."""
+    found: set[Path] = set()
+    new = {folder}
+    while new := set().union(*(below[one] for one in new)) - found:
+        found |= new
+    return found
 
 
 def test_files_are_told_apart_by_name():

@@ -1,4 +1,4 @@
-"""What commands and runs print: facts beside their names, tables, steps with their time."""
+"""Output of commands and runs: facts beside their names, tables, steps with their time."""
 
 from __future__ import annotations
 

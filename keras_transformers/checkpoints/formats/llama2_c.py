@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.formats import llama2_c_tokenizer
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.torch_run import (
     Run,
@@ -21,6 +20,7 @@ from keras_transformers.checkpoints.formats.torch_run import (
     table_shape,
 )
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of, parsed
+from keras_transformers.text.folder import llama2_c_tokenizer
 from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer

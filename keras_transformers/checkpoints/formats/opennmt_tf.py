@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.formats import opennmt_tokenizers
 from keras_transformers.checkpoints.formats.opennmt_run import DESCRIPTION, Run, activation, num_heads, read_run
 from keras_transformers.checkpoints.formats.opennmt_text import SIDES, Side, read_sides
 from keras_transformers.checkpoints.formats.tf_checkpoint import (
@@ -22,6 +21,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     read_variables,
 )
 from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
+from keras_transformers.text.folder import opennmt_tokenizers
 from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.untrusted import shown

@@ -10,7 +10,7 @@ from typing import Any
 import tokenizers
 
 from keras_transformers.text.folder import marian_tokenizers, vocabulary_files
-from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, TYPED, follow
+from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, T5, TYPED, class_of_model, follow
 from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import ADDED, SPECIAL_MAP, add_tokens_of
 from keras_transformers.text.folder.kept_files import (
@@ -183,7 +183,7 @@ def _class_names(folder: Path, options: dict[str, Any], model: Mapping[str, Any]
             "ids. Expected a pipeline that a tokenizer.json describes: write one, with the class "
             "PreTrainedTokenizerFast."
         )
-    return name, OF_MODELS.get(model.get("model_type", ""))
+    return name, class_of_model(model.get("model_type", ""))
 
 
 def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:

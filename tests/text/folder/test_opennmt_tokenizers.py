@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 from spm_models import LETTERS, MODEL, WORDS
 
-from keras_transformers.checkpoints.formats import opennmt_tokenizers
 from keras_transformers.text.end_token import is_bare
+from keras_transformers.text.folder import opennmt_tokenizers
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.tokenizer import Tokenizer
 
