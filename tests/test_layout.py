@@ -141,19 +141,18 @@ def test_circles_are_left_when_the_order_is_taken_away():
 
 def test_folders_have_an_order():
     """Imports for type checkers and inside functions count: what a file can ask for stands below it."""
-    below: dict[Path, set[Path]] = {path.parent: set() for path in TREES}
-    files = {path: {other for other in imported_files(path) if other.parent != path.parent} for path in TREES}
-    for path in TREES.keys() - DOORS:
-        below[path.parent] |= {other.parent for other in files[path]}
-    left = without_order(below)
-    circles = [
-        f"{path} imports {other}"
-        for path in sorted(files.keys() - DOORS)
-        for other in sorted(files[path])
-        if path.parent in left and other.parent in left and path.parent in reaches(left, other.parent)
-    ]
+    steps: dict[tuple[Path, Path], list[str]] = {}
+    for path in sorted(TREES.keys() - DOORS):
+        for other in {other.parent for other in imported_files(path)} - {path.parent}:
+            steps.setdefault((path.parent, other), []).append(path.name)
+    folders = {path.parent for path in TREES}
+    left = without_order({folder: {other for begin, other in steps if begin == folder} for folder in folders})
+    circles = {step: names for step, names in steps.items() if step[1] in left and step[0] in reaches(left, step[1])}
     assert_none(
-        circles,
+        (
+            f"{step[0]} imports {step[1]}, in {names}"
+            for step, names in sorted(circles.items(), key=lambda x: len(x[1]))
+        ),
         "No two folders import each other, nor several in a circle (a room's own files are a folder, too): move a file "
         "to the folder that uses it, or a record below both, or hand a function in as an argument.",
     )
