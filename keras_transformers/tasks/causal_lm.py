@@ -86,7 +86,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     )
 
 
-KIND = Kind("causal_lm", causal_lm, models=("decoder",), writes_text=True)
+KIND = Kind("causal_lm", causal_lm, models=("decoder",), bare_models=("decoder",), writes_text=True)
 
 
 def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:

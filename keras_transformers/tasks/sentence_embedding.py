@@ -189,8 +189,8 @@ def sentence_embedding(
     )
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), new_layers=NEW_LAYERS,
-            takes_pairs=True, takes_weights=True)  # fmt: skip
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder", "decoder"), bare_models=("encoder",),
+            new_layers=NEW_LAYERS, takes_pairs=True, takes_weights=True)  # fmt: skip
 
 
 def _embedders(

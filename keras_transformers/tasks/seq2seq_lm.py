@@ -121,7 +121,8 @@ def seq2seq_lm(
     )
 
 
-KIND = Kind("seq2seq_lm", seq2seq_lm, models=("encoder_decoder",), needs_labels=True, writes_text=True)
+KIND = Kind("seq2seq_lm", seq2seq_lm, models=("encoder_decoder",), bare_models=("encoder_decoder",),
+            needs_labels=True, writes_text=True)  # fmt: skip
 
 
 class Alignment(NamedTuple):

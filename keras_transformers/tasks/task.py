@@ -13,7 +13,8 @@ from keras_transformers.checkpoints.settings.names import architecture_of
 from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
-from keras_transformers.tasks.contract.parts import Setup, check_process, described, find_kind, generating, of_answers
+from keras_transformers.tasks.contract.forwarded import check_process, described, generating, of_answers
+from keras_transformers.tasks.contract.parts import Setup, find_kind
 from keras_transformers.tasks.fit.evaluation import evaluate
 from keras_transformers.tasks.fit.fit_options import check_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
@@ -35,9 +36,8 @@ class Task:
     """A model with its tokenizer, training objective and predictions. Each task has a file `tasks/<name>.py`.
 
     Args:
-        name: Name of a task, such as `"classification"` or `"causal_lm"`: `checkpoints.names.task_names()`.
-        config: Sizes and options of the model.
-        tokenizer: Text to ids.
+        name: One of `checkpoints.settings.names.task_names()`, such as `"classification"` or `"causal_lm"`.
+        config, tokenizer: Sizes and options of the model; text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. Keras
             then puts the name of an output before the names of its metrics: `logits_accuracy`.

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -198,6 +198,7 @@ class OnePass:
         return GraphReader(self.setup.text_graph, self.setup.max_length)
 
 
+@cache
 def worthwhile_padding() -> float:
     """Return the most tokens of padding in a batch of texts, as in `Limits`.
 

@@ -18,12 +18,10 @@ from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.sources.token_blocks import TokenBlocks
-from keras_transformers.tasks.contract.own_help import find_section, with_section
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.tensor_types import Tensor
-from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
     from keras_transformers.tasks.contract.scorer import Scorer
@@ -36,6 +34,7 @@ class Kind(NamedTuple):
     name: str
     make: Callable[..., Parts]  # from a `Setup` and the task's options, which are its keyword-only arguments
     models: tuple[str, ...]  # kinds of models that the task can use
+    bare_models: tuple[str, ...] = ()  # of these, those whose weights without a head its model reads
     new_layers: tuple[str, ...] = ()  # heads that are initialised at random if the checkpoint lacks them
     shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
     saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
@@ -90,6 +89,20 @@ def find_kind(name: str | None) -> Kind:
     if name not in task_names():
         raise ValueError(f"task must be one of {task_names()}: received {name!r}.")
     return importlib.import_module(f"keras_transformers.tasks.{name}").KIND
+
+
+def bare_kind(model: str) -> Kind:
+    """Return the kind of task whose model reads the weights of a bare model, one without a head.
+
+    Args:
+        model: Kind of the model, such as `"encoder"`.
+
+    Example:
+
+    >>> bare_kind("decoder").name
+    'causal_lm'
+    """
+    return next(kind for kind in map(find_kind, task_names()) if model in kind.bare_models)
 
 
 @dataclass(frozen=True)
@@ -254,47 +267,3 @@ class Parts:
         metric = next(metric for metric in self.metrics()[self.label_output] if metric.name == self.judged_by)
         prefix = f"{self.label_output}_" if len(self.model.output) > 1 else ""
         return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
-
-
-def of_answers(name: str, doc: str, section: str = "", own: str = "") -> property:
-    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
-
-    Args:
-        name: Name of the attribute.
-        doc: Docstring of the property.
-        section: Section of a method's docstring: it says what the section `own` of the task's function says.
-    """
-
-    def attribute(task: Any) -> Any:
-        check_process(task.process)
-        found = getattr(task.parts.answers, name)
-        return with_section(found, section, find_section(task.kind.make, own)) if section else found
-
-    return property(attribute, doc=doc)
-
-
-def generating(answers: Answers) -> Generates:
-    """Return the answers of a task that generates texts; raise an `AttributeError` for other tasks."""
-    if not isinstance(answers, Generates):
-        raise AttributeError("the task has no attribute 'generation'.")
-    return answers
-
-
-def check_process(process: int) -> None:
-    """Raise a `ValueError` in a process that was forked after the task was loaded, where TensorFlow would hang."""
-    if process != os.getpid():
-        raise ValueError(
-            "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
-            "in it: load the task in each process after the fork (gunicorn without --preload), or start processes "
-            'anew: multiprocessing.get_context("spawn").'
-        )
-
-
-def described(task: Any) -> str:
-    """Return a line about a task: its name, model, parameters, labels, and the longest text in tokens."""
-    config, labels = task.config, task.parts.attributes.get("labels")
-    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count) or "0"
-    model = f"{config.family} of {layers} layers x {config.hidden_dim}"
-    facts = [repr(task.name), model, f"{task.model.count_params():,} parameters"]
-    facts += [f"labels {shown(list(labels))}"] if labels else []
-    return f"Task({', '.join(facts)}, max_length {task.max_length})"

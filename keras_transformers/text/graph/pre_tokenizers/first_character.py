@@ -76,10 +76,10 @@ class Front(tf.Module):
         before = offsets(tf.cast(points.spans[:, 0] == first, tf.int64))  # (N + 1,)
         return tf.gather(before, points.row_splits[1:]) - tf.gather(before, points.row_splits[:-1])
 
-
-def at_front(points: Stream, counts: tf.Tensor) -> tf.Tensor:
-    """Mark the first `counts` (B,) code points of each row, up to an added token, (N,) bool."""
-    row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
-    first = tf.gather(points.row_splits, row)  # (N,)
-    tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
-    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])
+    @staticmethod
+    def mark(points: Stream, counts: tf.Tensor) -> tf.Tensor:
+        """Mark the first `counts` (B,) code points of each row, up to an added token, (N,) bool."""
+        row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
+        first = tf.gather(points.row_splits, row)  # (N,)
+        tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
+        return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])

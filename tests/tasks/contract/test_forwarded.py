@@ -19,7 +19,7 @@ from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers import pair_scores, zero_shot
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.written_answers import Writing
-from keras_transformers.tasks.contract.own_help import find_section, with_section
+from keras_transformers.tasks.contract.forwarded import find_section, with_section
 from keras_transformers.tasks.contract.parts import find_kind
 
 # Options by which a task returns other keys than the one of `every_task`.
