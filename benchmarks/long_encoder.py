@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from turns import compare
 
-from zoo.cli.environment import set_environment
+from zoo._environment import set_environment
 
 set_environment()
 
@@ -37,8 +37,8 @@ def theirs(config, ids: np.ndarray, threads: int) -> Callable[[], object]:
     import torch
     import transformers
 
-    from keras_transformers.checkpoints.names import architecture_of
     from keras_transformers.checkpoints.settings.huggingface_config import make_config
+    from keras_transformers.checkpoints.settings.names import architecture_of
 
     torch.set_num_threads(threads)
     architecture = architecture_of("sentence_embedding", config.family)

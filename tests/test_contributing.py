@@ -11,8 +11,8 @@ from rules import assert_none
 from keras_transformers.families.table import Names
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.written_answers import Writing
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -12,10 +12,10 @@ from zoo._entry import describe, names
 
 if TYPE_CHECKING:
     from zoo._load import load
-    from zoo.scratch.new import new, train_further
+    from zoo.scratch.api.new import new, train_further
 
 __all__ = ["describe", "load", "names", "new", "train_further"]
-LATE = {"load": "zoo._load", "new": "zoo.scratch.new", "train_further": "zoo.scratch.new"}  # with Keras
+LATE = {"load": "zoo._load", "new": "zoo.scratch.api.new", "train_further": "zoo.scratch.api.new"}  # with Keras
 
 
 def __getattr__(name: str):

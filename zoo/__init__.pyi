@@ -5,8 +5,8 @@ from typing import Any, Literal, overload
 from keras_transformers.tasks import Task
 from zoo._entry import describe as describe
 from zoo._entry import names as names
-from zoo.scratch.new import new as new
-from zoo.scratch.new import train_further as train_further
+from zoo.scratch.api.new import new as new
+from zoo.scratch.api.new import train_further as train_further
 
 @overload
 def load(

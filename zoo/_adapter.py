@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._checkpoint import Checkpoint

@@ -8,11 +8,11 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.loading import check_size, load_weights
-from keras_transformers.checkpoints.names import architecture_of, may_be_of, task_names
+from keras_transformers.checkpoints.settings.names import architecture_of, may_be_of, task_names
 from keras_transformers.checkpoints.stored import Stored
+from keras_transformers.checkpoints.weights.loading import check_size, load_weights
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.kind import LABELLED, Kind, find_kind
+from keras_transformers.tasks.contract.kind import LABELLED, Kind, find_kind
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.untrusted import shown
 

@@ -11,17 +11,14 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.loading import fitting_tensors
-from keras_transformers.checkpoints.names import architecture_of
-from keras_transformers.checkpoints.saving import DTYPES, save_folder
+from keras_transformers.checkpoints.settings.names import architecture_of
+from keras_transformers.checkpoints.weights.loading import fitting_tensors
+from keras_transformers.checkpoints.weights.saving import DTYPES, save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.kind import Kind, find_kind
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.kind import Kind, bare_kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._checkpoint import Checkpoint, chosen_kind
-
-# The task whose model checks that the weights of a bare model fit; the head of the task is not looked for.
-BARE = {"encoder": "sentence_embedding", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}
 
 
 class Converted(NamedTuple):
@@ -64,7 +61,7 @@ def convert(
     """
     stored = checkpoint.check()
     config, is_bare = checkpoint.config, task is None and checkpoint.task is None and not checkpoint.unknown_class
-    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(stored.place, task, checkpoint)
+    kind = bare_kind(config.kind) if is_bare else chosen_kind(stored.place, task, checkpoint)
     checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
     tensors = fitting_tensors(parts.model, stored, is_bare)

@@ -11,8 +11,7 @@ from typing import Any
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
-from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
+from keras_transformers.checkpoints.formats import NOTHING, find_stored
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.settings.cross_encoder import (
     is_cross_encoder,
@@ -20,6 +19,7 @@ from keras_transformers.checkpoints.settings.cross_encoder import (
     read_cross_encoder,
 )
 from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.settings.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.settings.sentence_layers import layer_tensors
 from keras_transformers.checkpoints.settings.sentence_modules import is_sentence_transformer, transformer_folder
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
@@ -28,7 +28,7 @@ from keras_transformers.checkpoints.settings.sparse_encoder import is_sparse_enc
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.utils.untrusted import warn_user
 from zoo._adapter import adapted
@@ -72,6 +72,8 @@ def find(
             f"revision={revision!r} is for a repository on the hub, and {name!r} is not one. Leave it out."
         )
     if isinstance(place, str):
+        from keras_transformers.checkpoints.formats import keras_hub  # of a preset only
+
         return _of_stored(find_stored(keras_hub.preset_folder(place), given))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place, given)

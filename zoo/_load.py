@@ -11,11 +11,11 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.names import task_names
+from keras_transformers.checkpoints.settings.names import task_names
 from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.kind import Kind, check_task_options, find_kind
+from keras_transformers.tasks.contract.kind import Kind, check_task_options, find_kind
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope

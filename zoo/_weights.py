@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.settings.label_names import are_numbers
+from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.tasks import Task
 from keras_transformers.utils.untrusted import warn_user
 from zoo._checkpoint import Checkpoint

@@ -52,7 +52,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     from keras_transformers.training.optimizers.adamw import AdamW
     from keras_transformers.training.optimizers.schedules import WarmupLinear
     from keras_transformers.training.resuming.resume import Resume
-    from zoo.scratch.near_start import attend_nearby
+    from zoo._near_start import attend_nearby
 
     keras.utils.set_random_seed(seed)
     with open(data / "train.txt", encoding="utf-8") as lines:

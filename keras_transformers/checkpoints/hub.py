@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from keras_transformers.checkpoints.files.tensors import PICKLED, SAFE
 from keras_transformers.checkpoints.settings.sentence_modules import is_static, transformer_folder
 from keras_transformers.utils.untrusted import shown
 
@@ -39,7 +40,7 @@ FILES = (
     "adapter_config.json",
     "adapter_model.safetensors",
 )
-SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
+ADAPTER = "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
 PICKLED_MODULES = (f"[1-9]_Dense*/{PICKLED}", f"[1-9]_LayerNorm*/{PICKLED}")
 TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")

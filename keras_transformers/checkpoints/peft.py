@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.checkpoints.adapter_sizes import AdapterSizes, read_sizes
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name, read_tensors
-from keras_transformers.checkpoints.names import names_of
+from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.checkpoints.stray import check_merged
 from keras_transformers.families.table import Names, modern_name

@@ -179,7 +179,7 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
 
     Example:
 
-    >>> from keras_transformers.checkpoints.names import FAMILIES
+    >>> from keras_transformers.checkpoints.settings.names import FAMILIES
     >>> their_name("encoder_block_3/attention/query/kernel", FAMILIES["bert"])
     ('bert.encoder.layer.3.attention.self.query.weight', True)
     """
@@ -206,7 +206,7 @@ def modern_name(name: str, names: Names) -> str:
 
     Example:
 
-    >>> from keras_transformers.checkpoints.names import FAMILIES
+    >>> from keras_transformers.checkpoints.settings.names import FAMILIES
     >>> modern_name("embeddings.LayerNorm.gamma", FAMILIES["bert"])
     'bert.embeddings.LayerNorm.weight'
     """

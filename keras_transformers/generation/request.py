@@ -11,9 +11,9 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings, stop_strings
-from keras_transformers.text.text_checks import check_texts
 from keras_transformers.utils.number_checks import is_number, is_token_id
 from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.text_checks import check_texts
 
 
 class SamplingParameter(NamedTuple):

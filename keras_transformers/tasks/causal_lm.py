@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from keras_transformers.checkpoints.settings.generation_config import check_settings
+from keras_transformers.data.batches.protocols import Source
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.sources.packing import next_token_source
-from keras_transformers.data.sources.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
@@ -17,9 +17,9 @@ from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
 from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import is_stream
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training.losses import target_losses
 
@@ -88,7 +88,14 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     )
 
 
-KIND = Kind("causal_lm", causal_lm, models=("decoder",), checks={"generation": check_settings}, writes_text=True)
+KIND = Kind(
+    "causal_lm",
+    causal_lm,
+    models=("decoder",),
+    bare_models=("decoder",),
+    checks={"generation": check_settings},
+    writes_text=True,
+)
 
 
 def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:

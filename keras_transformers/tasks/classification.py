@@ -8,9 +8,9 @@ from typing import Any
 
 import keras
 
+from keras_transformers.data.batches.protocols import Objective
 from keras_transformers.data.objectives.class_targets import PROBLEMS, Classification
 from keras_transformers.data.objectives.next_token import WithNextToken
-from keras_transformers.data.sources.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.answers.label_answers import (
@@ -28,10 +28,10 @@ from keras_transformers.tasks.answers.zero_shot import (
     zero_shot_method,
     zero_shot_signatures,
 )
+from keras_transformers.tasks.contract.kind import Kind, one_of
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.kind import Kind, one_of
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import label_report
 from keras_transformers.tasks.vectors.score_head import ScoreHead
 from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, check_layers, check_pooling

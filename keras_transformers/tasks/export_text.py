@@ -119,7 +119,7 @@ def _write(
 
 
 def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad_id: int | None) -> GraphReader:
-    from keras_transformers.text.graph.shared import graph_of
+    from keras_transformers.text.shared_graph import graph_of
 
     graph = graph_of(tokenizer, padding_of(tokenizer, pad_id))
     longest = named.longest

@@ -21,9 +21,9 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import look_up, text_signatures
+from keras_transformers.tasks.contract.kind import Kind, flag
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.kind import Kind, flag
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import tokens_around
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics

@@ -17,12 +17,12 @@ from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.pair_scores import flat_pairs, learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.reports import choice_report
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import JSON, PARQUET
-from keras_transformers.text.text_checks import check_texts, listed
+from keras_transformers.utils.text_checks import check_texts, listed
 
 LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is padding
 

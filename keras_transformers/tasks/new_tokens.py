@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.tasks.parts import check_process
+from keras_transformers.tasks.contract.forwarded import check_process
 from keras_transformers.tasks.task import Task
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.wider_vocabulary import check_new_tokens

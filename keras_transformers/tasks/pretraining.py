@@ -13,9 +13,9 @@ import keras
 from keras_transformers.data.objectives.sentence_pairs import Pretraining, SentencePairs
 from keras_transformers.data.sources.documents import Documents, read_documents
 from keras_transformers.heads import next_sentence_head, of_pooled
-from keras_transformers.tasks.kind import Kind, flag
+from keras_transformers.tasks.contract.kind import Kind, flag
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.masked_lm import HEAD, gap_fills, masked_model
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 

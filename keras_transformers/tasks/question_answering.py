@@ -14,8 +14,9 @@ from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.kind import Kind, flag
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.kind import Kind, flag
+from keras_transformers.tasks.contract.parts import Parts, Setup
+from keras_transformers.tasks.inputs.context_windows import Windows, check_stride, encode_windows, plan_windows
 from keras_transformers.tasks.questions.answer_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 from keras_transformers.tasks.questions.answer_scores import AnswerScorer
 from keras_transformers.tasks.questions.best_answers import (
@@ -26,7 +27,6 @@ from keras_transformers.tasks.questions.best_answers import (
     describe_answer,
     write_answers,
 )
-from keras_transformers.tasks.questions.context_windows import Windows, check_stride, encode_windows, plan_windows
 from keras_transformers.tasks.questions.given_answers import AnswerSpans
 from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
 from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source

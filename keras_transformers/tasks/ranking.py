@@ -16,18 +16,18 @@ from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_sco
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.kind import Kind, one_of
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import label_numbers
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.kind import Kind, one_of
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import pair_report
 from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts, before
 from keras_transformers.tasks.vectors.logit_score import LogitScore, check_tokens
 from keras_transformers.tasks.vectors.score_head import ScoreHead
 from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, check_layers, check_pooling, padded_tokenizer
-from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.utils.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
 
 LOSSES = ("binary", "listwise")

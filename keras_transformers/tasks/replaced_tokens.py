@@ -16,9 +16,9 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.kind import Kind, flag
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import text_source
-from keras_transformers.tasks.kind import Kind, flag
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.tokens.word_answers import cut_out, longest_row, records, true_places
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics

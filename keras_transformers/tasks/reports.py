@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_transformers.tasks.answers.wrong_answers import Answers, Report, Wrong, worst
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.inputs.labels import Labels
 from keras_transformers.training.metrics.class_scores import (
@@ -21,10 +22,6 @@ from keras_transformers.training.metrics.embedding_metrics import spearman
 if TYPE_CHECKING:
     from keras_transformers.tasks.task import Task
 
-Report = dict[str, Any]
-Answers = Iterable[dict[str, Any]]
-Wrong = Mapping[int, tuple[float, dict[str, Any]]]  # by row: how bad the prediction is, and what the report shows
-WORST = 20  # wrong predictions in a report
 LEAST = float(np.finfo(np.float32).tiny)  # a probability whose logarithm is finite
 
 
@@ -68,26 +65,6 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     evaluation_set(task, [texts, labels, pairs], {})  # checks them, and warns of texts that are cut
     options = {"batch_size": batch_size, "verbose": "auto", **task.parts.report_options}
     return task.parts.report(texts, labels, pairs, task.predict_stream(texts, pairs, **options))
-
-
-def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
-    """Return the worst of the wrong predictions, with their texts.
-
-    Example:
-
-    >>> worst(["a", "b"], None, {0: (0.5, {"label": "x"}), 1: (0.9, {"label": "y"})})
-    [{'text': 'b', 'label': 'y'}, {'text': 'a', 'label': 'x'}]
-    """
-    rows = sorted(wrong, key=lambda row: -wrong[row][0])[:WORST]
-    named = {"text": texts}
-    if pairs is not None:
-        named["text_pair"] = pairs
-    return [{name: _shown(column[row]) for name, column in named.items()} | wrong[row][1] for row in rows]
-
-
-def _shown(text: Any) -> Any:
-    """Return a text; join a list of words."""
-    return text if isinstance(text, str) else " ".join(text)
 
 
 def label_report(classes: Labels) -> Callable[..., Report]:

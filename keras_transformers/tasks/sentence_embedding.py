@@ -11,9 +11,9 @@ from keras_transformers.data.objectives.text_groups import Grouped, TextGroups
 from keras_transformers.heads import grouped
 from keras_transformers.heads.text_vectors import normalized, pooled, vector_layers
 from keras_transformers.models import decoder, encoder
+from keras_transformers.tasks.contract.kind import Kind, flag, one_of
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.grouped_texts import group_source
-from keras_transformers.tasks.kind import Kind, flag, one_of
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
 from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts
@@ -190,6 +190,7 @@ KIND = Kind(
     "sentence_embedding",
     sentence_embedding,
     models=("encoder", "decoder"),
+    bare_models=("encoder",),
     checks={
         "loss": one_of("loss", LEARNING),
         "pooling": check_pooling,

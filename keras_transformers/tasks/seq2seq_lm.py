@@ -10,29 +10,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.checkpoints.settings.generation_config import check_settings
+from keras_transformers.checkpoints.settings.names import stored_as
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.protocols import Source
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
-from keras_transformers.data.objectives.translation import (
-    Translation,
-    Translations,
-    encode_translations,
-    warn_of_changes,
-)
-from keras_transformers.data.sources.protocols import Source
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.data.sources.token_blocks import TokenBlocks
+from keras_transformers.data.sources.translations import Translations, encode_translations, warn_of_changes
 from keras_transformers.generation.prompts import decoder_start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import check_labelled, is_stream
 from keras_transformers.tasks.inputs.token_files import span_corruption
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.text.end_token import is_bare, with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.losses import target_losses
@@ -138,6 +134,7 @@ KIND = Kind(
     "seq2seq_lm",
     seq2seq_lm,
     models=("encoder_decoder",),
+    bare_models=("encoder_decoder",),
     checks={"label_smoothing": _check_smoothing, "generation": check_settings},
     of_checkpoint=("target_tokenizer",),
     needs_labels=True,

@@ -9,10 +9,13 @@ from typing import Any, final
 
 import keras
 
-from keras_transformers.checkpoints.names import architecture_of
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.settings.names import architecture_of
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.tasks.contract.forwarded import check_process, described, generating, of_answers
+from keras_transformers.tasks.contract.kind import check_task_options, find_kind
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.fit.evaluation import evaluate
 from keras_transformers.tasks.fit.fit_options import check_options, divide_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
@@ -20,8 +23,6 @@ from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
-from keras_transformers.tasks.kind import check_task_options, find_kind
-from keras_transformers.tasks.parts import Setup, check_process, described, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW
@@ -36,9 +37,8 @@ class Task:
     """A model with its tokenizer, training objective and predictions. Each task has a file `tasks/<name>.py`.
 
     Args:
-        name: Name of a task, such as `"classification"` or `"causal_lm"`: `checkpoints.names.task_names()`.
-        config: Sizes and options of the model.
-        tokenizer: Text to ids.
+        name: One of `checkpoints.settings.names.task_names()`, such as `"classification"` or `"causal_lm"`.
+        config, tokenizer: Sizes and options of the model; text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. Keras
             then puts the name of an output before the names of its metrics: `logits_accuracy`.

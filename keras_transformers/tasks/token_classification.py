@@ -13,9 +13,9 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts, Setup
 from keras_transformers.tasks.tokens import entity_metrics
 from keras_transformers.tasks.tokens.conll import read_annotated
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels, labels_in

@@ -8,9 +8,9 @@ from typing import Any
 import tokenizers
 
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.library import Guard
-from keras_transformers.text.text_checks import check_lengths
+from keras_transformers.text.pipelines.library import Guard
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import UNKNOWN
+from keras_transformers.utils.text_checks import check_lengths
 
 TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
 

@@ -7,7 +7,7 @@ import json
 import tokenizers
 from tokenizers import processors
 
-from keras_transformers.text import components
+from keras_transformers.text.pipelines import components
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEMPLATE = {

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from keras_transformers.text.library import NO_LIMIT
-from keras_transformers.text.text_checks import check_text
+from keras_transformers.text.pipelines.library import NO_LIMIT
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.number_checks import is_size, is_token_id
 from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import keras
 from keras import tree
 
-from keras_transformers.text.library import NO_LIMIT
+from keras_transformers.text.pipelines.library import NO_LIMIT
 from keras_transformers.text.string_checks import (
     check_length,
     check_tokenizer,
@@ -38,7 +38,7 @@ class TextLayer(keras.layers.Layer):
 
     def __init__(self, tokenizer: Tokenizer, pad_id: int, **kwargs: Any):
         super().__init__(**kwargs)
-        from keras_transformers.text.graph.shared import graph_of
+        from keras_transformers.text.shared_graph import graph_of
 
         self.supports_jit = False  # XLA has no strings
         self.tokenizer = tokenizer

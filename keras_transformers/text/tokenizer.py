@@ -15,13 +15,13 @@ from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.folder import kept_files
 from keras_transformers.text.folder import tokenizer_folder as folder_files
-from keras_transformers.text.library import Guard, count_ids, refusals_as_errors
+from keras_transformers.text.pipelines.library import Guard, count_ids, refusals_as_errors
 from keras_transformers.text.sentencepiece import sentencepiece_pipeline, spm_file
-from keras_transformers.text.text_checks import check_texts
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.text.vocabularies.learn import train
-from keras_transformers.text.vocabulary import Vocabulary
+from keras_transformers.text.vocabularies.vocabulary import Vocabulary
 from keras_transformers.text.wider_vocabulary import check_new_tokens, files_with, widened
+from keras_transformers.utils.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import tokenizers
 
 from keras_transformers.text.folder.extra_tokens import ADDED, FLAGS
-from keras_transformers.text.library import count_ids
-from keras_transformers.text.text_checks import check_texts
+from keras_transformers.text.pipelines.library import count_ids
+from keras_transformers.utils.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
 
 WORD_END = re.compile(r"^\w|\w$")

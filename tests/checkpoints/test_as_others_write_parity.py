@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from mutations import rewrite
 
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
 
 pytestmark = pytest.mark.parity
 BOUND = 1e-4

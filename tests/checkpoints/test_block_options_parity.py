@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.files.tensors import by_name, read_tensors
+from keras_transformers.checkpoints.weights.assign import assign
 from keras_transformers.families import bert, llama
 from keras_transformers.families.decoders.llama import LLAMA
 from keras_transformers.families.table import their_name

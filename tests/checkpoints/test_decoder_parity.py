@@ -9,9 +9,9 @@ from mutations import drop_positions, effects, rewrite, swap_norms
 
 import zoo
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.layers import RotaryPositions
 
 pytestmark = pytest.mark.parity

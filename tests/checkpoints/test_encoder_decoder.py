@@ -7,9 +7,9 @@ import pytest
 import safetensors.numpy
 from small_seq2seq import whole_model
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bart, marian, mbart, t5, transformer
 
 SIZES = {"vocabulary_size": 90, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 12}

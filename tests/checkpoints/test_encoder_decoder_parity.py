@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mutations import drop, effects, rewrite, swap
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import transformer
 
 pytestmark = pytest.mark.parity

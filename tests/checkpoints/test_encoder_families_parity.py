@@ -19,10 +19,10 @@ from token_rows import differing, mismatches, rough_texts
 from training_steps import LOSSES, our_gradients, random_labels, relative_difference, their_gradients
 
 import zoo
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import electra
 from keras_transformers.text.graph.compile import compile_text
 

@@ -6,10 +6,10 @@ import pytest
 from class_models import class_model
 from family_cases import ATTENTION, CASES
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 
 BOUND = 1e-4
 LABELS = ["no", "perhaps", "yes"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from mutations import drop_positions, effects, rewrite, swap_norms
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 
 pytestmark = pytest.mark.parity
 ARCHITECTURES = (

@@ -9,9 +9,9 @@ import pytest
 import safetensors.numpy
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.peft import adapt, read_adapter
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bert, gpt2, llama
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}

@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.files.tensors import by_name, read_tensors
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.checkpoints.weights.assign import assign
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.config.choices import first_position
 from keras_transformers.families import bert, deberta_v2
 from keras_transformers.families.encoders.bert import BERT

@@ -13,7 +13,7 @@ import tiny
 from arrays import randomize
 
 import zoo
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.tasks import Task
 
 pytestmark = pytest.mark.parity

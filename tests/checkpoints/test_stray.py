@@ -10,9 +10,9 @@ import pytest
 import safetensors.numpy
 from family_cases import CASES
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import gpt2, llama, marian, t5
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}

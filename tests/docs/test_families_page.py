@@ -11,7 +11,7 @@ import pytest
 from family_cases import CASES
 
 import zoo
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.config.choices import KINDS, position_kinds
 from keras_transformers.config.transformer_config import TransformerConfig
 

@@ -49,7 +49,7 @@ def test_pages_are_found():
 
 
 def test_each_task_has_a_page_with_its_options():
-    from keras_transformers.checkpoints.names import task_names
+    from keras_transformers.checkpoints.settings.names import task_names
 
     assert {f"tasks/{task}.md" for task in task_names()} == {name for name in PAGES if name.startswith("tasks/")}
     assert all(f"<!-- options {task} -->" in PAGES[f"tasks/{task}.md"] for task in task_names())

@@ -16,12 +16,12 @@ from spm_models import MODEL
 
 import zoo
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.assign import check_size
 from keras_transformers.checkpoints.files.atomic_folder import atomic_folder, left_behind
 from keras_transformers.checkpoints.files.tensors import INDEX, read_tensors
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
 from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
 from keras_transformers.checkpoints.settings.sentence_transformers import read_sentence_transformer
+from keras_transformers.checkpoints.weights.assign import check_size
 from keras_transformers.checkpoints.word_vectors import read_word_vectors
 from keras_transformers.families import bert
 from keras_transformers.text.graph.compile import compile_text

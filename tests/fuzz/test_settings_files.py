@@ -14,11 +14,11 @@ from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import merge, read_adapter
 from keras_transformers.checkpoints.settings.generation_config import check_settings, read_generation
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
 from keras_transformers.checkpoints.settings.label_names import are_numbers, read_labels
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.checkpoints.settings.sentence_folder import write_sentence_transformer
 from keras_transformers.checkpoints.settings.sentence_transformers import POOLINGS, read_sentence_transformer
 from keras_transformers.text.tokenizer import Tokenizer

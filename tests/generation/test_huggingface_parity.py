@@ -15,9 +15,9 @@ from generating import Generator, language_model
 from mutations import drop_positions, swap_norms
 from translating import ids_of, read_task, text_of
 
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.generation_config import make_generation, read_generation
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.families import gpt2
 
 pytestmark = pytest.mark.parity

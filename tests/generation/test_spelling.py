@@ -19,9 +19,9 @@ from keras_transformers.generation.python_text import Writer as PythonWriter
 from keras_transformers.generation.spelling import NOTHING_YET, Spelling, byte_table, spell, spelled, token_bytes
 from keras_transformers.generation.state import Cache, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, StopStrings
-from keras_transformers.text.pieces import LAST_SPACE
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary
+from keras_transformers.text.vocabularies.pieces import LAST_SPACE
 
 CORPUS = ["A wärm day, a brïght day.", "日本語の文", "the cat sat on the mat, don't", "naïve 😀 smile", "one, two."]
 WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]

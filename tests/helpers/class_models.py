@@ -6,7 +6,7 @@ import keras
 from small_seq2seq import whole_model
 
 from keras_transformers import heads
-from keras_transformers.checkpoints.names import FAMILIES, names_of
+from keras_transformers.checkpoints.settings.names import FAMILIES, names_of
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.models import decoder, encoder, encoder_decoder
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.encoders.modernbert import windowed
 

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import safetensors.numpy
 
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 
 FILE, SAFE = "tf_model.h5", "model.safetensors"
 CONV1D = re.compile(r"(c_attn|c_proj|c_fc)\.(weight|bias)")

@@ -10,8 +10,8 @@ import numpy as np
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.stored import Stored, UserOptions
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks import Task

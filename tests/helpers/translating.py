@@ -8,9 +8,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.generation_config import read_generation
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import transformer
 from keras_transformers.tasks import Task

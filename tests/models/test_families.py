@@ -14,7 +14,7 @@ from golden import check_weights
 from rules import assert_none
 from shapes import shapes_only
 
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.heads import pooler
 from keras_transformers.models import encoder
 

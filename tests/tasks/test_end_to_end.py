@@ -12,7 +12,7 @@ import tiny
 from every_task import FIT, USES, make
 
 import zoo
-from keras_transformers.checkpoints.names import task_names
+from keras_transformers.checkpoints.settings.names import task_names
 from keras_transformers.tasks import Task
 from keras_transformers.text.strings import decoded
 

@@ -10,7 +10,7 @@ import keras
 import pytest
 from every_task import FIT, USES, make
 
-from keras_transformers.checkpoints.names import task_names
+from keras_transformers.checkpoints.settings.names import task_names
 from keras_transformers.data.sources.rows import Rows
 
 

@@ -16,8 +16,8 @@ from word_tokenizers import word_tokenizer
 import zoo
 from keras_transformers.families import roberta
 from keras_transformers.tasks import Task
+from keras_transformers.tasks.inputs.context_windows import encode_windows, plan_windows
 from keras_transformers.tasks.questions.best_answers import describe_answer
-from keras_transformers.tasks.questions.context_windows import encode_windows, plan_windows
 
 COLUMNS = ["answer", "candidates", "score", "start", "end", "truncated"]
 COLUMNS += [f"candidate_{name}" for name in ("scores", "starts", "ends")]

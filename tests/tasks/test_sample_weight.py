@@ -11,7 +11,7 @@ import tiny
 from columns import Series
 from tiny import EAGER, LABELS, NUMBERS, TEXTS
 
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 
 WEIGHTS = np.random.default_rng(0).uniform(0.0, 3.0, len(TEXTS))
 TAKING = [name for name in every_task.USES if find_kind(name).takes_weights]

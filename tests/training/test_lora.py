@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from keras_transformers import heads
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bert, convolutional, gpt2, llama
 from keras_transformers.models import decoder, encoder
 from keras_transformers.training import lora

@@ -24,8 +24,8 @@ from tf_layout import WRITERS, rewrite
 from translating import characters
 
 import zoo
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.stored import UserOptions
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bert
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder

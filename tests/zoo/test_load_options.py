@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import zoo
-from keras_transformers.checkpoints.names import task_names
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.checkpoints.settings.names import task_names
+from keras_transformers.tasks.contract.kind import find_kind
 from tests.helpers.tiny import NAMES
 from zoo._load import load
 
@@ -135,7 +135,7 @@ from typing import Any, Literal, overload
 from keras_transformers.tasks import Task
 from zoo._entry import describe as describe
 from zoo._entry import names as names
-from zoo.scratch.new import new as new
-from zoo.scratch.new import train_further as train_further
+from zoo.scratch.api.new import new as new
+from zoo.scratch.api.new import train_further as train_further
 
 """

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import zoo
-from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.families.dropout_rates import ONE_RATE, with_dropout
 from zoo._find import find
 

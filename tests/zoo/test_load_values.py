@@ -13,8 +13,8 @@ import safetensors.numpy
 from every_task import USES
 
 import zoo
-from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo import _load
 
 ENCODER = [name for name in USES if "encoder" in find_kind(name).models and name in FAMILIES["bert"].tasks]

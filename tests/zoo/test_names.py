@@ -12,8 +12,8 @@ from shapes import shapes_only
 
 import zoo
 from keras_transformers.checkpoints.hub import parse
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of, task_names
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of, task_names
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads import language_model_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder

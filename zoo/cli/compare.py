@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 from typer import Option
 
-from zoo.cli.app import app, console, examples, show
+from zoo._console import console, show
+from zoo.cli.app import app, examples
 
 if TYPE_CHECKING:
     from keras_transformers.analysis.cost.layer_comparison import LayerComparison, Row

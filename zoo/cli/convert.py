@@ -10,7 +10,8 @@ from typer import Argument, Option
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.utils.untrusted import resolved
-from zoo.cli.app import TaskName, app, check_loadable, counted, examples, of_model, print_facts, step
+from zoo._console import counted, print_facts, step
+from zoo.cli.app import TaskName, app, check_loadable, examples, of_model
 
 
 @app.command(
@@ -47,8 +48,8 @@ def convert(
     given: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled, "task": task}
     _check_folder(model, folder, overwrite)
     check_loadable(model, **given)
-    from keras_transformers.checkpoints.saving import check_dtype
     from keras_transformers.checkpoints.stored import UserOptions
+    from keras_transformers.checkpoints.weights.saving import check_dtype
     from zoo._convert import convert as write
     from zoo._find import find
 

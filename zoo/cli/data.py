@@ -21,7 +21,7 @@ from keras_transformers.data.sources.text_tables import (
 )
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import FORMATS, is_table
-from zoo.cli.environment import standard_lines
+from zoo._environment import standard_lines
 
 Row = tuple[Any, ...]  # a text, and perhaps what goes with it
 

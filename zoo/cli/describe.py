@@ -9,7 +9,8 @@ from typer import Argument, Option
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from zoo import _entry
-from zoo.cli.app import app, examples, print_facts
+from zoo._console import print_facts
+from zoo.cli.app import app, examples
 
 LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from zoo._console import console
 from zoo.cli.app import (
     BatchSize,
     Encoding,
@@ -19,7 +20,6 @@ from zoo.cli.app import (
     Text,
     TextPair,
     app,
-    console,
     examples,
     of_data,
     of_output,

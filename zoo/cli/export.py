@@ -8,7 +8,8 @@ from typing import Annotated
 from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from zoo.cli.app import MaxLength, Model, Prompt, TruncateDim, app, examples, step
+from zoo._console import step
+from zoo.cli.app import MaxLength, Model, Prompt, TruncateDim, app, examples
 
 
 @app.command(

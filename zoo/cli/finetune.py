@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from zoo._console import console, counted, step  # fmt: skip
+from zoo._environment import quiet_unless_chief
 from zoo.cli import bare
 from zoo.cli.app import (
     AfterSaving,
@@ -28,19 +30,15 @@ from zoo.cli.app import (
     TextPair,
     app,
     check_new_file,
-    console,
-    counted,
     examples,
     of_data,
     of_model,
     of_output,
     of_training,
     readable,
-    step,
     task_name,
-)  # fmt: skip
+)
 from zoo.cli.data import Columns, check_header
-from zoo.cli.environment import quiet_unless_chief
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
@@ -189,7 +187,7 @@ class Folders(NamedTuple):
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
     """Run all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
-    from keras_transformers.tasks.kind import find_kind
+    from keras_transformers.tasks.contract.kind import find_kind
 
     kind = find_kind(task)
     files = files.checked(kind)

@@ -6,8 +6,8 @@ import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zoo._console import counted
 from zoo._entry import BUNDLED
-from zoo.cli.app import counted
 from zoo.cli.data import Columns, as_known, as_text, examples_of, label_names
 from zoo.cli.split_rows import Rows, split_rows
 

@@ -11,7 +11,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from zoo.cli.app import AfterSaving, step
+from zoo._console import step
+from zoo.cli.app import AfterSaving
 from zoo.cli.finetune_parts import beside
 
 LARGEST = 1e12  # of a weight: products of a few such weights overflow float32

@@ -10,8 +10,9 @@ from rich import box
 from rich.table import Table
 from typer import Argument, Option
 
+from zoo._console import show
 from zoo._entry import Entry, describe, is_known, names, no_such_model
-from zoo.cli.app import app, examples, show
+from zoo.cli.app import app, examples
 
 Side = Literal["left", "right"]
 COLUMNS: dict[str, Side] = {

@@ -115,7 +115,7 @@ def predict(
     limits = asked_ranges(precision, ranges, text_pair)
     of_vectors: dict[str, Any] = {"default_prompt": prompt, "truncate_dim": truncate_dim}
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
-    if ask is not None and loaded.name != "classification":
+    if ask is not None and not hasattr(loaded, "zero_shot"):
         raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
     likeliest = asked_top(loaded, top, ask)
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
@@ -125,7 +125,7 @@ def predict(
         else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
     )
     answers = in_precision(loaded, answers, precision, limits)
-    if loaded.name == "classification" and ask is None and out is not None and out.suffix.lower() != ".jsonl":
+    if takes_top(loaded) and ask is None and out is not None and out.suffix.lower() != ".jsonl":
         answers = in_one_cell(answers, len(loaded.labels))
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
@@ -158,10 +158,17 @@ def asked_top(task: Any, top: int | None, ask: Any) -> dict[str, int]:
     """
     if top is None:
         return {}
-    if task.name != "classification" or ask is not None:
+    if not takes_top(task) or ask is not None:
         asked = "labels that are given" if ask is not None else task.name
         raise ValueError(f"--top is for the labels of a classifier: received it for {asked}. Leave it out.")
     return {"top": top}
+
+
+def takes_top(task: Any) -> bool:
+    """Return whether a task predicts probabilities of labels, of which it can give the likeliest."""
+    from keras_transformers.tasks.contract.kind import keyword_names
+
+    return "top" in keyword_names(task.predict_stream)
 
 
 def in_one_cell(answers: Iterator[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
@@ -204,7 +211,7 @@ def in_precision(task: Any, answers: Iterator[dict[str, Any]], precision: str, r
         return answers
     from keras_transformers.tasks.vectors.quantized import check_precision, quantize
 
-    if task.name != "sentence_embedding":
+    if not hasattr(task, "embed"):
         raise ValueError(f"--precision is for vectors: received a model for {task.name}. Leave it out.")
     if "sparse" in task.parts.attributes:
         raise ValueError("--precision is for dense vectors: received a model with sparse vectors. Leave it out.")

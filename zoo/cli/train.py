@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
+from zoo._console import step  # fmt: skip
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
 from zoo.cli.app import (
@@ -25,9 +26,8 @@ from zoo.cli.app import (
     of_output,
     of_training,
     readable,
-    step,
     verbosity,
-)  # fmt: skip
+)
 
 DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
 

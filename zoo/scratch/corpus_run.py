@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles, is_compressed
-from zoo.cli.app import step
+from zoo._console import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import NewModel

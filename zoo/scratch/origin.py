@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.checkpoints.names import architecture_of, names_of
+from keras_transformers.checkpoints.settings.names import architecture_of, names_of
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.families.table import modern_name, their_name
 from zoo._checkpoint import Checkpoint

@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from tokenizers import Tokenizer as Library
 
-from zoo.cli.app import counted, hanging, print_facts
+from zoo._console import counted, hanging, print_facts
 from zoo.scratch.run_plan import FEW, FRESH_PASSES, Plan
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.cli.app import step
+from zoo._console import step
 from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
-from zoo.cli.app import step
+from zoo._console import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
@@ -120,7 +120,7 @@ class TextRun(CorpusRun):
         from keras_transformers.families.dropout_rates import with_dropout
         from keras_transformers.tasks import Task
         from keras_transformers.training.workers.distribute import scope
-        from zoo.scratch.near_start import attend_nearby
+        from zoo._near_start import attend_nearby
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from keras_transformers.analysis.cost.complexity import Complexity, complexity
-from keras_transformers.analysis.signals.path_length import path_length
+from keras_transformers.analysis.cost.path_length import path_length
 from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.masks import window_mask
 from keras_transformers.utils.number_checks import is_size

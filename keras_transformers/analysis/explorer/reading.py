@@ -19,7 +19,7 @@ from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 
 GAP_TASKS = ("masked_lm", "pretraining")
 

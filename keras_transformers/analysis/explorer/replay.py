@@ -9,7 +9,7 @@ from keras_transformers.analysis.explorer.passes import Passes
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers.readers import PythonReader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.training.workers.distribute import on_tensorflow
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from keras_transformers.analysis.explorer.page_request import check_text
 from keras_transformers.analysis.explorer.reading import vectors_of
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.search import search
+from keras_transformers.tasks.vectors.search import search
 
 MOST_TEXTS = 40
 SHOWN = 300  # characters of a text

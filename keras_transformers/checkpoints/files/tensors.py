@@ -15,12 +15,12 @@ import safetensors
 
 from keras_transformers.checkpoints.files.other_programs import tell_other
 from keras_transformers.checkpoints.files.pickled import read_pickled
-from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, shown
 
 SAFE = "model.safetensors"
 INDEX = SAFE + ".index.json"
+PICKLED = "pytorch_model.bin"
 # Files of weights in other formats, or under other names.
 OTHERS = (
     "*.safetensors",

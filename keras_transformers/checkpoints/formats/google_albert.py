@@ -14,7 +14,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, lo
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
 from keras_transformers.text.folder import vocabulary_files
 from keras_transformers.text.folder.class_options import ALBERT as TOKENIZER
-from keras_transformers.text.library import refusals_as_errors
+from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown

@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.files.other_programs import tell_other
-from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
-from keras_transformers.checkpoints.formats import transformers_tf
-from keras_transformers.checkpoints.hub import PICKLED
+from keras_transformers.checkpoints.files.tensors import INDEX, PICKLED, SAFE, Tensor, framework_of, read_tensors
+from keras_transformers.checkpoints.hub import TENSORFLOW_FILES
 from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
-from keras_transformers.families.baselines import STATIC
+from keras_transformers.families.baselines.without_attention import STATIC
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
 
 CONFIG = "config.json"
 TORCH, TENSORFLOW = "transformers (PyTorch)", "transformers 4 (TensorFlow)"
-OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.INDEX)
+OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), TENSORFLOW_FILES[::2]
 OF_PICKLE = (PICKLED, f"{PICKLED}.index.json")
 
 
@@ -70,15 +69,20 @@ def _holds(folder: Path, names: tuple[str, ...]) -> bool:
 
 
 def _read_tensors(folder: Path, pickled: bool) -> list[Tensor]:
-    is_of_tensorflow = _is_of_tensorflow(folder, pickled)
-    if is_of_tensorflow and not _holds(folder, OF_TORCH):
-        return transformers_tf.read_weights(folder)
-    if not is_of_tensorflow and (framework := framework_of(folder)) not in (None, "pt", "np"):
+    if _is_of_tensorflow(folder, pickled):
+        return _read_tensorflow(folder)
+    if (framework := framework_of(folder)) not in (None, "pt", "np"):
         raise ValueError(
             f"the weights in {folder} have the format {shown(framework)}: expected 'pt' or 'tf', as `transformers` "
             "wrote it for PyTorch and TensorFlow. Fetch the weights of PyTorch, or save the model once more from there."
         )
-    if not is_of_tensorflow:
-        return read_tensors(folder, pickled)
+    return read_tensors(folder, pickled)
+
+
+def _read_tensorflow(folder: Path) -> list[Tensor]:
+    from keras_transformers.checkpoints.formats import transformers_tf  # most folders have none of its files
+
+    if not _holds(folder, OF_TORCH):
+        return transformers_tf.read_weights(folder)
     tensors = read_tensors(folder, names_of=transformers_tf.names_in_shards)
     return [transformers_tf.to_torch(tensor) for tensor in tensors]

@@ -13,7 +13,7 @@ import numpy as np
 from keras_transformers.checkpoints.files.hdf5 import read_hdf5
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.keras_hub_names import PRESETS, Preset, torch_names
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.checkpoints.stored import Stored, UserOptions, parsed
 from keras_transformers.families.table import Names
 from keras_transformers.text.tokenizer import Tokenizer

@@ -93,7 +93,7 @@ def torch_names(preset: Preset, names: Names, num_layers: int) -> dict[str, tupl
 
     Example:
 
-    >>> from keras_transformers.checkpoints.names import FAMILIES
+    >>> from keras_transformers.checkpoints.settings.names import FAMILIES
     >>> names = torch_names(PRESETS["BertBackbone"], FAMILIES["bert"], num_layers=1)
     >>> names["layers/transformer_encoder_0/_feedforward_output_dense/vars/0"]
     ('bert.encoder.layer.0.output.dense.weight', True)

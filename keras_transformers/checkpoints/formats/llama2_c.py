@@ -20,8 +20,9 @@ from keras_transformers.checkpoints.formats.torch_run import (
     table_shape,
 )
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of, parsed
-from keras_transformers.text.library import refusals_as_errors
-from keras_transformers.text.sentencepiece import llama2_c_tokenizer, spm_file
+from keras_transformers.text.folder import llama2_c_tokenizer
+from keras_transformers.text.pipelines.library import refusals_as_errors
+from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import NUMBER, Kind
 from keras_transformers.utils.untrusted import shown

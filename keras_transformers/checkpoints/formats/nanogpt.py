@@ -22,7 +22,7 @@ from keras_transformers.checkpoints.formats.torch_run import (
     table_shape,
 )
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of, parsed
-from keras_transformers.text.library import refusals_as_errors
+from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, character_vocabulary
 from keras_transformers.utils.json_file import NUMBER, Kind

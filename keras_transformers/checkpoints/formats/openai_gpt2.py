@@ -10,7 +10,7 @@ from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
 from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, UserOptions, folder_of, parsed
-from keras_transformers.text.library import refusals_as_errors
+from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary
 from keras_transformers.utils.json_file import check_types, read_object

@@ -12,7 +12,8 @@ import tokenizers
 
 from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, Run
-from keras_transformers.text.sentencepiece import opennmt_tokenizers, sentencepiece_pipeline, spm_file
+from keras_transformers.text.folder import opennmt_tokenizers
+from keras_transformers.text.sentencepiece import sentencepiece_pipeline, spm_file
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import BEGIN, END, UNKNOWN_TOKEN
 from keras_transformers.text.sentencepiece.spm_file import SentencePieceModel
 from keras_transformers.utils.json_file import check_types

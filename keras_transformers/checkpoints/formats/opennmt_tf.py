@@ -21,8 +21,8 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     read_variables,
 )
 from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
-from keras_transformers.text.library import refusals_as_errors
-from keras_transformers.text.sentencepiece import opennmt_tokenizers
+from keras_transformers.text.folder import opennmt_tokenizers
+from keras_transformers.text.pipelines.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.untrusted import shown
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import tokenizers
 
-from keras_transformers.checkpoints.files.tensors import SAFE, Tensor, read_tensors
-from keras_transformers.checkpoints.hub import PICKLED
+from keras_transformers.checkpoints.files.tensors import PICKLED, SAFE, Tensor, read_tensors
 from keras_transformers.checkpoints.settings.sentence_modules import is_sentence_transformer
 from keras_transformers.checkpoints.stored import Stored, UserOptions, parsed
-from keras_transformers.families.baselines import STATIC, TABLE
+from keras_transformers.families.baselines.without_attention import STATIC, TABLE
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown

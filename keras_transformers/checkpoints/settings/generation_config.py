@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, warn_unknown
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.request import is_bias
 from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object

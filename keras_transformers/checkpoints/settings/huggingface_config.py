@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from keras_transformers.checkpoints.names import FAMILIES, REMOTE, Names, family_names, names_of
 from keras_transformers.checkpoints.settings.label_names import read_labels
+from keras_transformers.checkpoints.settings.names import FAMILIES, REMOTE, Names, family_names, names_of
 from keras_transformers.checkpoints.settings.special_ids import possible_ids
 from keras_transformers.config.filled_values import has_biases
 from keras_transformers.config.transformer_config import TransformerConfig

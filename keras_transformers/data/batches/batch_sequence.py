@@ -9,8 +9,8 @@ import keras
 
 from keras_transformers.data.batches.batching import Batching, Position
 from keras_transformers.data.batches.identity import identity
+from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.batches.window import Window
-from keras_transformers.data.sources.protocols import Objective, Source
 from keras_transformers.utils import keras_private
 
 

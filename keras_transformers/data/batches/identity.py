@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.batches.batching import BATCH, Batching
-from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.data.batches.protocols import Objective, Source
 
 # Number of rows on which the objective is tried.
 SAMPLE_ROWS = 64

@@ -16,8 +16,8 @@ from keras_transformers.data.batches.batch_sequence import BatchSequence
 from keras_transformers.data.batches.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Position
 from keras_transformers.data.batches.identity import identity
 from keras_transformers.data.batches.own_rows import Share
+from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.batches.window import Window, is_shared, weighted
-from keras_transformers.data.sources.protocols import Objective, Source
 
 if TYPE_CHECKING:
     from keras_transformers.data.batches.tf_batches import Batches

@@ -10,8 +10,7 @@ import numpy as np
 
 from keras_transformers.data.batches.batching import BATCH, PLAN, Batching
 from keras_transformers.data.batches.own_rows import OwnDraws, Share
-from keras_transformers.data.sources.protocols import EncodedRows, Objective
-from keras_transformers.data.sources.row_weights import multiplied
+from keras_transformers.data.batches.protocols import EncodedRows, Objective
 
 
 def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
@@ -126,3 +125,28 @@ def _weights(labels: list[np.ndarray]) -> list[Any]:
     return [
         np.full(y.shape if integer else y.shape[:1], scale, np.float32) for y, scale in zip(labels, scales, strict=True)
     ]
+
+
+def multiplied(element: tuple, weight: Any) -> tuple:
+    """Multiply the sample weights of an element by others; set them if it has none.
+
+    Args:
+        element: (inputs, labels) or (inputs, labels, sample weights), the last two by output or one array each.
+        weight: (B,) or of the shape of the labels; by output, or one array for all outputs.
+    """
+    x, y, *sample_weights = element
+    if isinstance(y, dict) and not isinstance(weight, dict):
+        weight = dict.fromkeys(y, weight)
+    if not sample_weights:
+        return x, y, weight
+    (sample_weight,) = sample_weights
+    if not isinstance(y, dict):
+        return x, y, _product(weight, sample_weight)
+    return x, y, {name: _product(weight[name], sample_weight[name]) for name in weight}
+
+
+def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the broadcast product of (B,) and (B, ...) arrays, in either order."""
+    rank = max(one.ndim, other.ndim)
+    one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
+    return one * other

@@ -1,4 +1,4 @@
-"""The next-token objective, and rows for it: whole texts, or inputs followed by targets."""
+"""The next-token objective, alone or beside another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.sources.protocols import Objective
+from keras_transformers.data.batches.protocols import Objective
 from keras_transformers.data.sources.rows import Ragged, Rows
 
 
@@ -28,6 +28,7 @@ class NextToken:
 
     Example:
 
+    >>> from keras_transformers.data.sources.next_token_rows import next_tokens
     >>> rows = next_tokens(Ragged.of([[5, 6, 7], [8, 9]]))
     >>> inputs, labels = NextToken(vocabulary_size=10)(rows, width=3)
     >>> inputs["token_ids"].tolist(), labels.tolist()
@@ -87,81 +88,3 @@ class WithNextToken:
         next_ids = np.where(inputs["padding_mask"], inputs["token_ids"], np.int32(-1))[:, 1:]  # (B, T - 1)
         next_ids = np.pad(next_ids, ((0, 0), (0, 1)), constant_values=-1)  # (B, T)
         return inputs, {self.head: labels[0], self.name: next_ids}
-
-
-def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
-    """Return one row per text: all its tokens except the last, each labelled with the next one.
-
-    Args:
-        texts: `Ragged` token ids; texts of fewer than two tokens are left out.
-        max_length: int, tokens to which longer rows are cut; `None` for no limit.
-
-    Returns:
-        `Rows` with `Ragged` labels.
-
-    Example:
-
-    >>> rows = next_tokens(with_end(Ragged.of([[5, 6], [7], []]), end_id=1))
-    >>> rows.token_ids.padded(2, fill=0).tolist(), rows.labels.padded(2, fill=-1).tolist()
-    ([[5, 6], [7, 0]], [[6, 1], [1, -1]])
-    """
-    texts = texts[np.flatnonzero(texts.lengths > 1)]
-    lengths = texts.lengths - 1 if max_length is None else np.minimum(texts.lengths - 1, max_length)
-    return Rows(Ragged(texts.flat, texts.starts, lengths), labels=Ragged(texts.flat, texts.starts + 1, lengths))
-
-
-def with_end(texts: Ragged, end_id: int | None) -> Ragged:
-    """Append the end token to every text; return the texts unchanged if `end_id` is `None`."""
-    if end_id is None:
-        return texts
-    flat = np.insert(texts.tokens(), np.cumsum(texts.lengths), end_id)
-    return Ragged.joined(flat.astype(np.int32), texts.lengths + 1)
-
-
-def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | None = None) -> tuple[Rows, np.ndarray]:
-    """Return one row per pair: the input, the target and the end token. Only the last two are labels.
-
-    If a pair is too long, the input is cut on the left. The target is never cut.
-
-    Args:
-        inputs, targets: `Ragged` token ids, as many of both.
-        max_length: int, tokens of a row (the last token of a target is only a label, and does not count).
-        end_id: int, the token after a target; `None` for none.
-
-    Returns:
-        `Rows` with `Ragged` labels, -1 for the tokens of the input; and for each pair whether its input was cut.
-
-    Raises:
-        ValueError: There are not as many inputs as targets; an input or a target is empty; or a target is too long.
-
-    Example:
-
-    >>> rows, cut = completions(Ragged.of([[5, 6, 7]]), Ragged.of([[8, 9]]), max_length=4, end_id=1)
-    >>> rows.token_ids.padded(4, fill=0).tolist(), rows.labels.padded(4, fill=-1).tolist(), cut.tolist()
-    ([[6, 7, 8, 9]], [[-1, 8, 9, 1]], [True])
-    """
-    if len(inputs.lengths) != len(targets.lengths):
-        raise ValueError(
-            f"Received {len(inputs.lengths)} inputs and {len(targets.lengths)} targets: expected one target per input."
-        )
-    targets = with_end(targets, end_id)
-    _refuse(inputs, inputs.lengths < 1, "input", "at least one token, such as the end token")
-    _refuse(targets, targets.lengths < 1, "target", "at least one token")
-    _refuse(targets, targets.lengths > max_length, "target", f"at most max_length={max_length}, end token included")
-
-    kept = np.minimum(inputs.lengths, max_length + 1 - targets.lengths)  # (pairs,), tokens of each input
-    starts = np.stack([inputs.starts + inputs.lengths - kept, targets.starts + inputs.flat.size], axis=1)  # (pairs, 2)
-    lengths = np.stack([kept, targets.lengths], axis=1)  # (pairs, 2)
-    both = Ragged(np.concatenate([inputs.flat, targets.flat]), starts.ravel(), lengths.ravel())
-    rows = next_tokens(Ragged.joined(both.tokens(), lengths.sum(axis=1)))
-
-    no_labels = np.full(kept.sum() - len(kept), -1, np.int32)  # the first token of an input is no label
-    target_starts = np.cumsum(targets.lengths) - targets.lengths
-    labels = np.insert(targets.tokens(), np.repeat(target_starts, kept - 1), no_labels)
-    return Rows(rows.token_ids, labels=Ragged.joined(labels, rows.lengths)), kept < inputs.lengths
-
-
-def _refuse(texts: Ragged, bad: np.ndarray, what: str, allowed: str):
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"The {what} in row {row} has {texts.lengths[row]} tokens: expected {allowed}.")

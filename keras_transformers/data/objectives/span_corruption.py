@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_transformers.data.batches.own_rows import RowDraws, row_generators
-from keras_transformers.data.objectives.next_token import with_end
-from keras_transformers.data.objectives.translation import Translation, Translations
+from keras_transformers.data.objectives.translation import Translation
+from keras_transformers.data.sources.next_token_rows import with_end
 from keras_transformers.data.sources.rows import Ragged, Rows
+from keras_transformers.data.sources.translations import Translations
 
 
 class SpanCorruption:

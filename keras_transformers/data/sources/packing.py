@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from keras_transformers.data.batches.batching import DRAW, Batching
-from keras_transformers.data.objectives.next_token import completions, next_tokens, with_end
+from keras_transformers.data.sources.next_token_rows import completions, next_tokens, with_end
 from keras_transformers.data.sources.rows import Ragged, Rows
 
 PACKINGS = (None, "documents", "blocks")

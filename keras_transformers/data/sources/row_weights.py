@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.sources.protocols import Objective
+from keras_transformers.data.batches.protocols import Objective
+from keras_transformers.data.batches.window import multiplied
 from keras_transformers.data.sources.rows import InMemory
 
 
@@ -75,28 +76,3 @@ class WithRowWeights:
         if not labels:
             return (inputs,)
         return multiplied((inputs, *labels), rows.weights.astype(np.float32))
-
-
-def multiplied(element: tuple, weight: Any) -> tuple:
-    """Multiply the sample weights of an element by others; set them if it has none.
-
-    Args:
-        element: (inputs, labels) or (inputs, labels, sample weights), the last two by output or one array each.
-        weight: (B,) or of the shape of the labels; by output, or one array for all outputs.
-    """
-    x, y, *sample_weights = element
-    if isinstance(y, dict) and not isinstance(weight, dict):
-        weight = dict.fromkeys(y, weight)
-    if not sample_weights:
-        return x, y, weight
-    (sample_weight,) = sample_weights
-    if not isinstance(y, dict):
-        return x, y, _product(weight, sample_weight)
-    return x, y, {name: _product(weight[name], sample_weight[name]) for name in weight}
-
-
-def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the broadcast product of (B,) and (B, ...) arrays, in either order."""
-    rank = max(one.ndim, other.ndim)
-    one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
-    return one * other

@@ -11,8 +11,8 @@ import numpy as np
 
 from keras_transformers.data.batches.batching import Batching
 from keras_transformers.data.batches.window import whole_windows
-from keras_transformers.data.objectives.translation import Translations, warn_of_changes
 from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.translations import Translations, warn_of_changes
 from keras_transformers.text.strings import BLANK
 
 # Number of pairs that are tokenised at once: enough for full speed.

@@ -10,6 +10,7 @@ import keras
 from keras_transformers.layers.attention.attend import attend
 from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call, checked_window
+from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
 from keras_transformers.layers.attention.projections import distance_vectors, keys_and_values, merge, queries
 from keras_transformers.layers.attention.scores import ScoreOptions, Visible
@@ -17,7 +18,6 @@ from keras_transformers.layers.core.dense import built_dense, length_of, with_le
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.given_masks import Sizes, both, combined
 from keras_transformers.layers.interface.input_checks import (
     as_array,
     check_positive,

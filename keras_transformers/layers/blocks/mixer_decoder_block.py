@@ -10,13 +10,13 @@ from keras import ops
 
 from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.cache import attend_as_queries_of_one_row, check_cache, joined, parted
+from keras_transformers.layers.attention.given_masks import key_mask
 from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
 from keras_transformers.layers.core.dense import built_dense, length_of, without_length
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS, share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache

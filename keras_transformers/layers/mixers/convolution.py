@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.attention.cache import check_cache, read_cache, write_cache
+from keras_transformers.layers.attention.given_masks import key_mask
 from keras_transformers.layers.core.dense import (
     built_dense,
     dense_initializer,
@@ -18,7 +19,6 @@ from keras_transformers.layers.core.dense import (
     without_length,
 )
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache

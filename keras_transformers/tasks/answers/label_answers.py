@@ -18,8 +18,8 @@ from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Answer, Signature, look_up, text_signatures
 from keras_transformers.tasks.answers.zero_shot import EXAMPLES
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.labels import Labels
-from keras_transformers.tasks.parts import Setup
 from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.tensor_types import Tensor
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -20,8 +20,8 @@ from keras_transformers.tasks.answers.python_service import PythonService
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Tensors
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.tasks.inputs.sources import lacks_pairs
-from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
@@ -198,6 +198,7 @@ class OnePass:
         return GraphReader(self.setup.text_graph, self.setup.max_length)
 
 
+@cache
 def worthwhile_padding() -> float:
     """Return the most tokens of padding in a batch of texts, as in `Limits`.
 

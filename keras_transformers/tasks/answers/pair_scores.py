@@ -13,9 +13,9 @@ from keras import ops
 from keras_transformers.data.objectives.text_groups import Grouped
 from keras_transformers.heads import grouped, text_classification_head
 from keras_transformers.models import encoder
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
 from keras_transformers.tasks.inputs.labels import label_rows
-from keras_transformers.tasks.parts import Setup
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import on_tensorflow

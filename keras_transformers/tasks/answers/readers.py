@@ -9,11 +9,11 @@ import keras
 import numpy as np
 
 from keras_transformers.data.batches.batching import bucket, power_of_two
+from keras_transformers.tasks.contract.parts import Setup
+from keras_transformers.tasks.inputs.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.tasks.inputs.sources import rows_of
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.questions.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.words_of_text import place_words
+from keras_transformers.text.graph.streams.words_of_text import place_words
 from keras_transformers.utils.tensor_types import Tensor
 
 if TYPE_CHECKING:

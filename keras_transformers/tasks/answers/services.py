@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from keras_transformers.tasks.parts import Answers, MadeService, Setup
+from keras_transformers.tasks.contract.parts import Answers, MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.lora import merged
 from keras_transformers.training.workers.distribute import on_tensorflow

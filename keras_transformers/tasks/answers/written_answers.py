@@ -26,7 +26,7 @@ from keras_transformers.tasks.answers.services import (
     generation_backend,
     merged_service,
 )
-from keras_transformers.tasks.parts import MadeService, Setup
+from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 
 from keras_transformers.heads import language_model_head
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.training.metrics import target_metrics
 
 

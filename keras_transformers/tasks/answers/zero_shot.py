@@ -19,10 +19,10 @@ from keras_transformers.tasks.answers.pair_scores import flat_pairs
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.labels import Labels
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.text.text_checks import check_text, check_texts
 from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.text_checks import check_text, check_texts
 from keras_transformers.utils.untrusted import shown
 
 TEMPLATE, PLACE = "This example is {}.", "{}"

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformers.tasks.answers.progress import Progress
+from keras_transformers.tasks.contract.scorer import Scorer
 from keras_transformers.utils.keras_private import strategy_of
-
-
-class Scorer(Protocol):
-    """Further scores that `evaluate` computes from the outputs of the model."""
-
-    def add(self, inputs: Any, labels: Any, outputs: Any) -> None:
-        """Take a batch of the data set, in its order, and the model's outputs for it, as arrays."""
-
-    def result(self) -> dict[str, float]:
-        """Return the scores by name, once all batches are taken."""
 
 
 def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, verbose: Any = 0) -> dict[str, Any]:

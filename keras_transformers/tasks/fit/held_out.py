@@ -9,11 +9,11 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_transformers.tasks.contract.kind import Kind, keyword_names
 from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_given, check_learnable, is_ready
-from keras_transformers.tasks.kind import Kind, keyword_names
-from keras_transformers.text.text_checks import listed
 from keras_transformers.utils.number_checks import is_number
+from keras_transformers.utils.text_checks import listed
 
 COLUMNS = ("texts", "labels", "pairs")
 EXPECTED = (
@@ -34,7 +34,7 @@ def read_columns(kind: Kind, data: Any) -> dict[str, Any]:
 
     Example:
 
-    >>> from keras_transformers.tasks.kind import find_kind
+    >>> from keras_transformers.tasks.contract.kind import find_kind
     >>> read_columns(find_kind("classification"), [["a fine film"], [1]])
     {'texts': ['a fine film'], 'labels': [1]}
     """

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.sources.row_weights import WeightedRows, WithRowWeights
 from keras_transformers.data.sources.token_blocks import TokenBlocks
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts
 from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts
 from keras_transformers.tasks.tokens.token_targets import target_classes
 
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import keras
 
-from keras_transformers.tasks.kind import Kind
-from keras_transformers.tasks.parts import Parts
+from keras_transformers.tasks.contract.kind import Kind
+from keras_transformers.tasks.contract.parts import Parts
 
 
 class Trainable(Protocol):

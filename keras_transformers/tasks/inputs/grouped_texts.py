@@ -9,9 +9,9 @@ import numpy as np
 
 from keras_transformers.data.objectives.text_groups import TextGroups
 from keras_transformers.data.sources.rows import tell_cut
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.sources import is_stream, rows_of
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.text.text_checks import check_texts, listed
+from keras_transformers.utils.text_checks import check_texts, listed
 
 Columns = list[Sequence[str]]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_transformers.data.objectives.class_targets import PROBLEMS
-from keras_transformers.text.text_checks import check_texts, listed
 from keras_transformers.utils.number_checks import is_finite, is_size
+from keras_transformers.utils.text_checks import check_texts, listed
 from keras_transformers.utils.untrusted import shown
 
 

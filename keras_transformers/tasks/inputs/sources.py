@@ -16,11 +16,11 @@ from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.sources.rows import Rows, tell_cut
 from keras_transformers.data.sources.text_stream import Stream
-from keras_transformers.tasks.kind import Kind, keyword_names
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.kind import Kind, keyword_names
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.folder.kept_files import CONFIG, INPUTS, WITH_TYPES
-from keras_transformers.text.text_checks import check_texts
+from keras_transformers.utils.text_checks import check_texts
 
 
 def text_source(

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.protocols import Source
 from keras_transformers.data.corpus.token_file import TokenFile, tokenizer_digest
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
-from keras_transformers.data.sources.protocols import Source
 from keras_transformers.generation.prompts import decoder_start_id
+from keras_transformers.tasks.contract.parts import Parts
 from keras_transformers.tasks.inputs.sources import check_given
-from keras_transformers.tasks.parts import Parts
 from keras_transformers.text.tokenizer import Tokenizer
 
 SENTINEL = "<extra_id_{}>"

@@ -12,8 +12,8 @@ import keras
 from keras import ops
 
 from keras_transformers.tasks.questions.position_loss import span_cross_entropy
-from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.metrics.target_metrics import MeanCrossEntropy, TargetMean
+from keras_transformers.utils.text_checks import check_texts
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -10,9 +10,9 @@ from keras import ops
 
 from keras_transformers.data.batches.pipeline import longest_first
 from keras_transformers.tasks.answers.readers import places_of
+from keras_transformers.tasks.inputs.context_windows import columns_of, first_windows
 from keras_transformers.tasks.questions.answer_metrics import answer_scores
 from keras_transformers.tasks.questions.best_answers import SpanOptions, best_of_texts, best_spans, choose_answers
-from keras_transformers.tasks.questions.context_windows import columns_of, first_windows
 from keras_transformers.text.encoded import Encoded
 
 TEXTS = 256  # texts whose windows are compared at a time

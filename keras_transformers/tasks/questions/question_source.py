@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.sources.rows import Rows
+from keras_transformers.tasks.contract.parts import Setup
+from keras_transformers.tasks.inputs.context_windows import Windows, encode_windows
 from keras_transformers.tasks.inputs.sources import is_stream, rows_of
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.questions.context_windows import Windows, encode_windows
 from keras_transformers.tasks.questions.given_answers import NO_TARGET, Answer, answer_targets, misplaced, read_answers
-from keras_transformers.text.text_checks import check_texts, listed
+from keras_transformers.utils.text_checks import check_texts, listed
 
 
 def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:

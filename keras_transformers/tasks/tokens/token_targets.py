@@ -14,7 +14,7 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 from keras_transformers.tasks.answers.readers import places_of
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.words_of_text import place_words
+from keras_transformers.text.graph.streams.words_of_text import place_words
 
 NO_TARGET = -1
 CHUNK = 256  # texts whose words are found together

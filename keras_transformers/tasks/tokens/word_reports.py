@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.reports import Answers, Report, Wrong, worst
+from keras_transformers.tasks.answers.wrong_answers import Answers, Report, Wrong, worst
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
 from keras_transformers.tasks.tokens.token_targets import units_of
 from keras_transformers.tasks.tokens.word_source import read_texts, token_source

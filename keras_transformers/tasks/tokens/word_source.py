@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.sources.rows import Ragged, Rows, tell_cut
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.sources import rows_of
-from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
 from keras_transformers.tasks.tokens.token_targets import (
     Targets,
@@ -23,8 +23,8 @@ from keras_transformers.tasks.tokens.token_targets import (
     word_targets,
 )
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.text_checks import check_texts, listed
 from keras_transformers.utils.number_checks import is_size, is_token_id
+from keras_transformers.utils.text_checks import check_texts, listed
 
 ROWS = (list, tuple, np.ndarray)
 Words = list[Sequence[str]]

@@ -13,13 +13,13 @@ import numpy as np
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.search import search
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
 from keras_transformers.tasks.vectors.quantized import check_enough, check_precision, quantize
+from keras_transformers.tasks.vectors.search import search
 from keras_transformers.tasks.vectors.similarities import find_similarity
 from keras_transformers.tasks.vectors.vector_options import check_truncation
-from keras_transformers.text.text_checks import check_texts
+from keras_transformers.utils.text_checks import check_texts
 
 
 class EmbeddingAnswers(OnePass):

@@ -11,9 +11,9 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.tasks.answers.readers import Reader, Tensors
-from keras_transformers.text.text_checks import check_text
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown
 
 QUERY, DOCUMENT = ("query",), ("document", "passage", "corpus")  # as encode_query and encode_document have them

@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_transformers.heads import language_model_head, last_token
 from keras_transformers.models import decoder
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.utils.number_checks import is_token_id
 from keras_transformers.utils.untrusted import shown
 

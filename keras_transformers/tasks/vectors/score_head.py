@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keras_transformers.checkpoints.names import architecture_of
+from keras_transformers.checkpoints.settings.names import architecture_of
 from keras_transformers.checkpoints.settings.sentence_transformers import TASK as OF_VECTORS
 from keras_transformers.heads import text_classification_head
 from keras_transformers.heads.text_vectors import pooled, vector_layers
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.vectors.vector_options import check_layers, check_pooling
 from keras_transformers.utils.tensor_types import Tensor
 from keras_transformers.utils.untrusted import shown

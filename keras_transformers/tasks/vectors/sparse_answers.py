@@ -14,13 +14,13 @@ from keras import ops
 from keras_transformers.heads.token_weights import largest
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.services import check_counts
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.search import check_search, hits
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.vectors.embedding_answers import EmbeddingAnswers
 from keras_transformers.tasks.vectors.embedding_prompts import Prompts
+from keras_transformers.tasks.vectors.search import check_search, hits
 from keras_transformers.tasks.vectors.sparse_vectors import SparseVectors, as_sparse, nearest
-from keras_transformers.text.text_checks import check_texts
 from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.text_checks import check_texts
 
 
 class SparseAnswers(EmbeddingAnswers):

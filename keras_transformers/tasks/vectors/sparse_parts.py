@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import keras
 
-from keras_transformers.checkpoints.names import architecture_of
+from keras_transformers.checkpoints.settings.names import architecture_of
 from keras_transformers.checkpoints.settings.sparse_encoder import ACTIVATIONS, POOLINGS
 from keras_transformers.data.objectives.text_groups import Grouped
 from keras_transformers.heads.masked_lm_head import token_logits
 from keras_transformers.heads.token_weights import token_weights
 from keras_transformers.models import encoder
-from keras_transformers.tasks.parts import Parts, Setup
+from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.vectors.embedding_prompts import Prompts
 from keras_transformers.tasks.vectors.similarities import find_similarity
 from keras_transformers.tasks.vectors.sparse_answers import SparseAnswers

@@ -7,7 +7,7 @@ from typing import Any
 
 from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS
 from keras_transformers.heads.text_vectors import POOLINGS
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.text.pad_token import with_pad_token
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.number_checks import is_finite, is_size

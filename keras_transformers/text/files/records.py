@@ -11,7 +11,7 @@ from keras_transformers.text.files.packed import is_packed, kind_of
 from keras_transformers.text.files.parquet_records import parquet_columns, parquet_rows
 from keras_transformers.text.files.separated import hint_of_row, open_separated
 from keras_transformers.text.files.zipped import archive_of
-from keras_transformers.text.text_checks import SURROGATE
+from keras_transformers.utils.text_checks import SURROGATE
 from keras_transformers.utils.untrusted import shown, warn_user
 
 PARQUET = ".parquet"

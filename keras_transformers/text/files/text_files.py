@@ -21,8 +21,8 @@ from keras_transformers.text.files.records import (
     read_records,
 )
 from keras_transformers.text.files.zipped import parts_of
-from keras_transformers.text.text_checks import SURROGATE
 from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.text_checks import SURROGATE
 
 PIECE = 16384  # characters of a piece when iterating
 FIELD = "text"

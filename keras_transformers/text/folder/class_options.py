@@ -10,8 +10,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from keras_transformers.families import FAMILIES
-from keras_transformers.text.components import A, B, Piece, component, make_template, parts, tokens_around
+from keras_transformers.text.pipelines.components import A, B, Piece, component, make_template, parts, tokens_around
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
 from keras_transformers.utils.untrusted import shown
@@ -43,9 +42,8 @@ OF_CODE = tuple(
         "Phobert", "PLBart", "ProphetNet", "RoCBert", "Siglip", "Speech2Text", "Tapas", "XLM",
     )
 )  # fmt: skip
-# The class of a folder that does not name one, by the model's type.
-OF_MODELS = {
-    **{names.model_type: names.tokenizer_class for names in FAMILIES.values() if names.tokenizer_class},
+# The class of a folder that does not name one, by a type of model that is no family here: see `class_of_model`.
+OF_OTHERS = {
     **dict.fromkeys(("convbert", "mobilebert"), BERT[0]),
     "longformer": ROBERTA[1],
     "mt5": T5,
@@ -75,6 +73,15 @@ COMPONENTS = {
     GPT2: ((), None, None),
     GPT1: (*BERTS, None),
 }
+
+
+def class_of_model(kind: str) -> str | None:
+    """Return the tokenizer's class of a folder that does not name one, by its model's type; None if it is unknown."""
+    if not kind or kind in OF_OTHERS:
+        return OF_OTHERS.get(kind)
+    from keras_transformers.families import FAMILIES  # a tokenizer without a model does without them
+
+    return FAMILIES[kind].tokenizer_class or None if kind in FAMILIES else None
 
 
 def follow(

@@ -9,7 +9,7 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.components import parts
+from keras_transformers.text.pipelines.components import parts
 
 MOST = 10_000  # times
 PARTS = ("normalizer", "pre_tokenizer", "decoder")

@@ -10,8 +10,8 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.text_checks import SURROGATE
 from keras_transformers.utils.json_file import check_types, read_object
+from keras_transformers.utils.text_checks import SURROGATE
 from keras_transformers.utils.untrusted import shown
 
 ADDED, SPECIAL_MAP = "added_tokens.json", "special_tokens_map.json"

@@ -9,10 +9,10 @@ from typing import Any
 import tokenizers
 from tokenizers import processors
 
-from keras_transformers.text.components import A, B, Piece, component, make_template, parts
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, TYPED, content
 from keras_transformers.text.folder.extra_tokens import NAMED, SPECIAL_MAP
-from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.text.pipelines.components import A, B, Piece, component, make_template, parts
+from keras_transformers.text.vocabularies.vocabulary import ROLES
 from keras_transformers.utils.untrusted import shown
 
 SIDE, INPUTS = "truncation_side", "model_input_names"

@@ -9,8 +9,8 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.folder import vocabulary_files
-from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, TYPED, follow
+from keras_transformers.text.folder import marian_tokenizers, vocabulary_files
+from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, T5, TYPED, class_of_model, follow
 from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import ADDED, SPECIAL_MAP, add_tokens_of
 from keras_transformers.text.folder.kept_files import (
@@ -33,8 +33,7 @@ from keras_transformers.text.folder.vocabulary_files import (
     T5_CLASSES,
     T5_FILE,
 )
-from keras_transformers.text.library import panics_as_errors
-from keras_transformers.text.sentencepiece import marian_tokenizers
+from keras_transformers.text.pipelines.library import panics_as_errors
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
@@ -184,7 +183,7 @@ def _class_names(folder: Path, options: dict[str, Any], model: Mapping[str, Any]
             "ids. Expected a pipeline that a tokenizer.json describes: write one, with the class "
             "PreTrainedTokenizerFast."
         )
-    return name, OF_MODELS.get(model.get("model_type", ""))
+    return name, class_of_model(model.get("model_type", ""))
 
 
 def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:

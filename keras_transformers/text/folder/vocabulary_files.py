@@ -9,6 +9,7 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.text.folder import encoder_tokenizers, marian_tokenizers
 from keras_transformers.text.folder.class_options import (
     ALBERT,
     BERT,
@@ -26,14 +27,9 @@ from keras_transformers.text.folder.class_options import (
 )
 from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import add_tokens_of
-from keras_transformers.text.sentencepiece import (
-    encoder_tokenizers,
-    marian_tokenizers,
-    sentencepiece_pipeline,
-    spm_file,
-)
+from keras_transformers.text.sentencepiece import sentencepiece_pipeline, spm_file
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
-from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.text.vocabularies.vocabulary import ROLES
 from keras_transformers.utils.untrusted import read_bytes, shown
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"

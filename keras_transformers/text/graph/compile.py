@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,63 +10,54 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts, refuse
 from keras_transformers.text.graph.added_tokens import AddedTokens
-from keras_transformers.text.graph.models.byte_pair import BytePair
-from keras_transformers.text.graph.models.unigram import Unigram
-from keras_transformers.text.graph.models.whole_words import WordLevel
-from keras_transformers.text.graph.models.wordpiece import WordPiece
-from keras_transformers.text.graph.normalizers import normalize
-from keras_transformers.text.graph.normalizers.canonical import Compose, Decompose
-from keras_transformers.text.graph.normalizers.precompiled import Precompiled
-from keras_transformers.text.graph.normalizers.replace import replace_pattern
 from keras_transformers.text.graph.outputs.decode import Decoder
 from keras_transformers.text.graph.outputs.locate import locate
 from keras_transformers.text.graph.outputs.post_process import Template
-from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.outputs.windows import lay_out_windows
-from keras_transformers.text.graph.pre_tokenizers import split_words
-from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel, reads_bytes
-from keras_transformers.text.graph.pre_tokenizers.class_runs import whitespace
-from keras_transformers.text.graph.pre_tokenizers.delimiters import Punctuation
-from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
-from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
-from keras_transformers.text.graph.pre_tokenizers.scripts import UnicodeScripts
+from keras_transformers.text.graph.streams.code_points import piece_starts
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
+from keras_transformers.text.graph.streams.trace import traced_once
 from keras_transformers.text.graph.streams.tracking import tracked
-from keras_transformers.text.graph.trace import traced_once
-from keras_transformers.text.library import count_ids, panics_as_errors
+from keras_transformers.text.pipelines.components import parts, refuse
+from keras_transformers.text.pipelines.library import count_ids, panics_as_errors
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD
 
-# The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder.
-NORMALIZERS: dict[str, Callable] = {
-    "BertNormalizer": normalize.BertNormalizer,
-    "Lowercase": normalize.lowercase,
-    "NFC": Compose,
-    "NFD": Decompose,
-    "NFKC": Compose,
-    "NFKD": Decompose,
-    "Nmt": normalize.nmt,
-    "Precompiled": Precompiled,
-    "Prepend": normalize.Prepend,
-    "Replace": replace_pattern,
-    "Strip": normalize.Strip,
-    "StripAccents": normalize.strip_accents,
+# The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder, which is
+# imported for a file that names it.
+NORMALIZERS = {
+    "BertNormalizer": "normalizers.normalize.BertNormalizer",
+    "Lowercase": "normalizers.normalize.lowercase",
+    "NFC": "normalizers.canonical.Compose",
+    "NFD": "normalizers.canonical.Decompose",
+    "NFKC": "normalizers.canonical.Compose",
+    "NFKD": "normalizers.canonical.Decompose",
+    "Nmt": "normalizers.normalize.nmt",
+    "Precompiled": "normalizers.precompiled.Precompiled",
+    "Prepend": "normalizers.normalize.Prepend",
+    "Replace": "normalizers.replace.replace_pattern",
+    "Strip": "normalizers.normalize.Strip",
+    "StripAccents": "normalizers.normalize.strip_accents",
 }
-PRE_TOKENIZERS: dict[str, Callable] = {
-    "BertPreTokenizer": split_words.BertPreTokenizer,
-    "ByteLevel": ByteLevel,
-    "CharDelimiterSplit": split_words.split_at_character,
-    "Digits": split_words.Digits,
-    "FixedLength": split_words.FixedLength,
-    "Metaspace": Metaspace,
-    "Punctuation": Punctuation,
-    "Split": split_words.split_by_pattern,
-    "UnicodeScripts": UnicodeScripts,
-    "Whitespace": whitespace,
-    "WhitespaceSplit": split_words.WhitespaceSplit,
+PRE_TOKENIZERS = {
+    "BertPreTokenizer": "pre_tokenizers.split_words.BertPreTokenizer",
+    "ByteLevel": "pre_tokenizers.byte_level.ByteLevel",
+    "CharDelimiterSplit": "pre_tokenizers.splits.split_at_character",
+    "Digits": "pre_tokenizers.split_words.Digits",
+    "FixedLength": "pre_tokenizers.split_words.FixedLength",
+    "Metaspace": "pre_tokenizers.metaspace.Metaspace",
+    "Punctuation": "pre_tokenizers.delimiters.Punctuation",
+    "Split": "pre_tokenizers.splits.split_by_pattern",
+    "UnicodeScripts": "pre_tokenizers.scripts.UnicodeScripts",
+    "Whitespace": "pre_tokenizers.class_runs.whitespace",
+    "WhitespaceSplit": "pre_tokenizers.split_words.WhitespaceSplit",
 }
-MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiece": WordPiece}
+MODELS = {
+    "BPE": "models.byte_pair.BytePair",
+    "Unigram": "models.unigram.Unigram",
+    "WordLevel": "models.whole_words.WordLevel",
+    "WordPiece": "models.wordpiece.WordPiece",
+}
 
 
 def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
@@ -115,18 +107,18 @@ class TextGraph(tf.Module):
         self.normalizers = _components("normalizer", config, NORMALIZERS)
         self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
         for splitter in self.splitters:
-            if isinstance(splitter, ByteLevel):
-                splitter.spells = not reads_bytes(config)
+            if hasattr(splitter, "spells"):  # of ByteLevel
+                splitter.spells = not _found("pre_tokenizers.byte_level.reads_bytes")(config)
         self.front, self.front_step = self._front()
 
         kind = config["model"]["type"]
         if kind not in MODELS:
             raise refuse("model", kind, MODELS)
-        self.model: Any = MODELS[kind](config, library)
+        self.model = _found(MODELS[kind])(config, library)
 
         processors = parts(config["post_processor"])
         trims = [part for part in processors if part.get("trim_offsets")]
-        self.trim = Trim(trims, config["model"], library) if trims else None
+        self.trim = _found("outputs.trim.Trim")(trims, config["model"], library) if trims else None
         keeps_end = (config["truncation"] or {}).get("direction") == "Left"
         self.template = Template(processors, self.trim, keeps_end)
         self.decoder = Decoder(config, library)
@@ -135,11 +127,11 @@ class TextGraph(tf.Module):
         self._tokenize_once = traced_once(self._tokenize)
         self._locate_once = traced_once(self._locate)
 
-    def _front(self) -> tuple[Front | None, Callable | None]:
+    def _front(self) -> tuple[Any, Callable | None]:
         """Return the `Front` and the Metaspace that needs it (scheme "first", after other steps), or two Nones."""
         for i, splitter in enumerate(self.splitters):
-            if isinstance(splitter, Metaspace) and splitter.scheme == "first" and (self.normalizers or i):
-                return Front(self.normalizers, self.splitters[:i]), splitter
+            if getattr(splitter, "scheme", None) == "first" and (self.normalizers or i):  # of Metaspace
+                return _found("pre_tokenizers.first_character.Front")(self.normalizers, self.splitters[:i]), splitter
         return None, None
 
     @tf.autograph.experimental.do_not_convert
@@ -167,9 +159,9 @@ class TextGraph(tf.Module):
         for normalizer in self.normalizers:
             points = normalizer(points)
         points = self.cut_normalized(points)
-        starts = split_words.piece_starts(points)
+        starts = piece_starts(points)
         for splitter in self.splitters:
-            front_args = (at_front(points, front),) if splitter is self.front_step else ()
+            front_args = (self.front.mark(points, front),) if splitter is self.front_step else ()
             points, starts = splitter(points, starts, *front_args)
         return points, starts
 
@@ -263,12 +255,18 @@ def _decoded(texts: tf.Tensor) -> tf.RaggedTensor:
     return tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
 
 
-def _components(part: str, config: dict[str, Any], known: Mapping[str, Any]) -> list[Any]:
+def _found(path: str) -> Any:
+    """Return a component by its module in this folder and its name there."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), name)
+
+
+def _components(part: str, config: dict[str, Any], known: Mapping[str, str]) -> list[Any]:
     components = parts(config[part])
     unknown = [component["type"] for component in components if component["type"] not in known]
     if unknown:
         raise refuse(part, unknown[0], known)
-    return [known[component["type"]](component) for component in components]
+    return [_found(known[component["type"]])(component) for component in components]
 
 
 def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.text.files.text_files import TextFiles
-from keras_transformers.text.text_checks import check_text
+from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown
 
 ONE_A_TEXT = "Expected an iterable of str to train on"

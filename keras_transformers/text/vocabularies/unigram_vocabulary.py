@@ -11,10 +11,10 @@ import numpy as np
 import tokenizers
 from tokenizers import models, normalizers, trainers
 
-from keras_transformers.text.components import component, parts
-from keras_transformers.text.pieces import BYTE
+from keras_transformers.text.pipelines.components import component, parts
 from keras_transformers.text.sentencepiece import charsmap, sentencepiece_pipeline, spm_file
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import END, PAD, UNKNOWN_TOKEN
+from keras_transformers.text.vocabularies.pieces import BYTE
 
 SPECIAL_TOKENS = (PAD, END, UNKNOWN_TOKEN)
 REWRITES = ("Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt")  # normalisers that can be written as rules

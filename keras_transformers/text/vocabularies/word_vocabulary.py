@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
-from keras_transformers.text.pieces import LAST_SPACE
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import END, PAD, UNKNOWN_TOKEN, end_texts
+from keras_transformers.text.vocabularies.pieces import LAST_SPACE
 
 SPECIAL_TOKENS = ("<s>", PAD, END, UNKNOWN_TOKEN)  # fairseq's order
 JOINT = "@@ "  # what subword-nmt puts between the parts of a word

@@ -12,7 +12,7 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from keras_transformers.text.components import A, B, Piece, make_template, tokens_around
+from keras_transformers.text.pipelines.components import A, B, Piece, make_template, tokens_around
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

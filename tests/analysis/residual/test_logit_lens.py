@@ -11,8 +11,8 @@ from keras import ops
 
 from keras_transformers.analysis.residual.logit_lens import LogitLens
 from keras_transformers.analysis.residual.residual_stream import record_stream
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.families import bert, convolutional, llama, recurrent
 from keras_transformers.heads import (
     classification_head,

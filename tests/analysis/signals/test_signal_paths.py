@@ -3,7 +3,7 @@ from __future__ import annotations
 import keras
 import pytest
 
-from keras_transformers.analysis.signals.path_length import path_length
+from keras_transformers.analysis.cost.path_length import path_length
 from keras_transformers.analysis.signals.signal_paths import KINDS, signal_path
 from keras_transformers.layers import EncoderBlock
 

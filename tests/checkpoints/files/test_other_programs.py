@@ -15,7 +15,7 @@ import safetensors.numpy
 import zoo
 from keras_transformers.checkpoints.files.other_programs import tell_other
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.weights.loading import load_weights
 
 ONE = np.ones((2, 2), "float32")
 

@@ -11,8 +11,8 @@ import pytest
 import safetensors.numpy
 
 from keras_transformers.checkpoints.files.tensors import read_tensors
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 
 LAST = "pooler.dense.weight"  # of a plan in the model's order it is the last kernel
 NORM = "embeddings.LayerNorm"

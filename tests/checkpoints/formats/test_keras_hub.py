@@ -7,7 +7,7 @@ from presets import bert_preset, gpt2_preset
 
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.keras_hub import preset_folder
-from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.text.tokenizer import Tokenizer
 
 

@@ -13,7 +13,7 @@ import pytest
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.keras_hub_names import PLACES, PRESETS
-from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.families.table import look_up
 from zoo._convert import convert
 from zoo._find import find

@@ -11,7 +11,8 @@ from torch_runs import llama2_c_logits, llama2_c_state, write_run  # noqa: E402
 
 import zoo  # noqa: E402
 from keras_transformers.checkpoints.formats import find_stored  # noqa: E402
-from keras_transformers.text.sentencepiece import llama2_c_tokenizer, spm_file  # noqa: E402
+from keras_transformers.text.folder import llama2_c_tokenizer  # noqa: E402
+from keras_transformers.text.sentencepiece import spm_file  # noqa: E402
 from keras_transformers.text.sentencepiece.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece  # noqa: E402
 
 pytestmark = pytest.mark.parity

@@ -11,8 +11,8 @@ from small_seq2seq import whole_model
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.stored import UserOptions
+from keras_transformers.checkpoints.weights.loading import load_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* lacks some settings")
 

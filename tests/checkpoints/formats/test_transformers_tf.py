@@ -15,8 +15,8 @@ from tf_layout import WRITERS, rewrite
 
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.transformers_tf import read_weights, torch_name
-from keras_transformers.checkpoints.loading import check_size, load_weights
-from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.weights.loading import check_size, load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bert, gpt2
 
 SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 2, "hidden_dim": 8, "max_length": 8}

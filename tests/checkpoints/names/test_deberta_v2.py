@@ -12,9 +12,9 @@ from processes import run
 from spm_models import ENCODERS
 
 import zoo
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import deberta_v2
 from keras_transformers.families.encoders.deberta_v2 import DEBERTA_V2
 from keras_transformers.text.sentencepiece import spm_file

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.names import FAMILIES
+from keras_transformers.checkpoints.weights.loading import load_weights
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import gte
 from keras_transformers.families.encoders.gte import ntk_scaling
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.families.table import look_up, modern_name, their_name
 
 LEAVES = {"kernel": ".weight", "bias": ".bias"}

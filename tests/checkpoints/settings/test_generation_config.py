@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of
-from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.generation_config import check_settings, make_generation, read_generation
+from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import bart, marian, mbart
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 12}

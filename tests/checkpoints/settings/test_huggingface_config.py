@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of, stored_as, task_names, task_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of, stored_as, task_names, task_of
 from keras_transformers.families import bart, bert, gpt1, gpt2, llama, marian, mbart, mpnet, t5, transformer
 
 SIZES = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32}

@@ -11,10 +11,11 @@ from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.objectives.sentence_pairs import Pretraining, SentencePairs
-from keras_transformers.data.objectives.translation import Translation, Translations
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.documents import Documents
 from keras_transformers.data.sources.packing import next_token_source
 from keras_transformers.data.sources.rows import Ragged, Rows
+from keras_transformers.data.sources.translations import Translations
 
 SOURCES = ["rows", "labels", "pairs", "documents", "blocks", "translations"]
 

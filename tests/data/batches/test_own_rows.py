@@ -15,10 +15,11 @@ from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
-from keras_transformers.data.objectives.translation import Translation, Translations
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.row_weights import multiplied
 from keras_transformers.data.sources.rows import Ragged, Rows
 from keras_transformers.data.sources.token_blocks import TokenBlocks
+from keras_transformers.data.sources.translations import Translations
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 

@@ -7,8 +7,9 @@ import pytest
 
 from keras_transformers.data.batches.batching import FINE_BUCKETS, Batching
 from keras_transformers.data.batches.pipeline import BatchSequence, Position, batches
-from keras_transformers.data.objectives.translation import Translation, Translations
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.rows import Ragged, Rows
+from keras_transformers.data.sources.translations import Translations
 
 SETTINGS = Batching(
     batch_size=None,

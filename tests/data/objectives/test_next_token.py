@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from keras_transformers.data.objectives.next_token import NextToken, completions, next_tokens, with_end
+from keras_transformers.data.objectives.next_token import NextToken
+from keras_transformers.data.sources.next_token_rows import completions, next_tokens, with_end
 from keras_transformers.data.sources.rows import Ragged, Rows
 
 END, PAD = 1, 0

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from keras_transformers.data.batches.pipeline import batches
-from keras_transformers.data.objectives.translation import Translation, Translations, encode_translations
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.translations import Translations, encode_translations
 from keras_transformers.text.tokenizer import Tokenizer
 
 END, START = 1, 3

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from keras_transformers.data.batches.pipeline import batches
-from keras_transformers.data.objectives.next_token import NextToken, next_tokens, with_end
+from keras_transformers.data.objectives.next_token import NextToken
+from keras_transformers.data.sources.next_token_rows import next_tokens, with_end
 from keras_transformers.data.sources.packing import Blocks, Packed, best_fit, next_token_source
 from keras_transformers.data.sources.rows import Ragged, Rows
 

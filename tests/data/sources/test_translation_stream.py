@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from keras_transformers.data.batches.pipeline import batches
-from keras_transformers.data.objectives.translation import Translation, encode_translations
+from keras_transformers.data.objectives.translation import Translation
 from keras_transformers.data.sources.translation_stream import TranslationStream
+from keras_transformers.data.sources.translations import encode_translations
 from keras_transformers.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:\\d+ of \\d+")

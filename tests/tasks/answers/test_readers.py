@@ -13,9 +13,9 @@ import tensorflow as tf
 import zoo
 from keras_transformers.families import bert
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader
-from keras_transformers.tasks.kind import find_kind
-from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.questions.context_windows import plan_windows
+from keras_transformers.tasks.contract.kind import find_kind
+from keras_transformers.tasks.contract.parts import Setup
+from keras_transformers.tasks.inputs.context_windows import plan_windows
 from keras_transformers.text.tokenizer import Tokenizer
 
 WORDS = ["who", "?", "ann", "sat", "New York", "ü", "中文", "İ", "[MASK]", "xyz", "a\u0301", "ﬁ", " ", "oslo."]

@@ -13,7 +13,7 @@ from truncating import TEXTS, WORDS, write
 from keras_transformers.families import bert, gpt2, transformer
 from keras_transformers.generation import graph_text, python_text
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.questions.context_windows import Windows, encode_windows
+from keras_transformers.tasks.inputs.context_windows import Windows, encode_windows
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
 from keras_transformers.tasks.tokens.token_targets import Unit, span_targets, units_of, word_targets
 from keras_transformers.tasks.tokens.word_source import check_whole

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.layers.attention.masks import NEVER
+from keras_transformers.tasks.inputs.context_windows import columns_of
 from keras_transformers.tasks.questions.best_answers import (
     SpanOptions,
     best_of_texts,
@@ -16,7 +17,6 @@ from keras_transformers.tasks.questions.best_answers import (
     describe_answer,
     write_answers,
 )
-from keras_transformers.tasks.questions.context_windows import columns_of
 
 RANDOM = np.random.default_rng(0)
 NOTHING = {"answer": "", "score": 0.0, "start": 0, "end": 0}

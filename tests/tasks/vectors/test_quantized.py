@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keras_transformers.tasks.search import search
 from keras_transformers.tasks.vectors import corpus_vectors
 from keras_transformers.tasks.vectors.quantized import PRECISIONS, quantize, restored, vector_ranges
+from keras_transformers.tasks.vectors.search import search
 
 
 def vectors(count: int = 200, dim: int = 19, seed: int = 0) -> np.ndarray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 import warnings
 
 import pytest
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from keras_transformers.text.folder import tokenizer_folder
+from keras_transformers.text import folder as room
+from keras_transformers.text.folder import class_options, tokenizer_folder
 from keras_transformers.text.folder.class_options import follow
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
@@ -276,3 +279,24 @@ def test_special_tokens_may_have_any_characters(tmp_path):
     bert_folder(tmp_path, {"cls_token": "\ud800"}, has_json=False)
     with pytest.raises(ValueError, match=r"the token '.ud800' is not valid text: it has a lone surrogate"):
         Tokenizer.from_folder(tmp_path)
+
+
+def test_a_tokenizer_alone_loads_no_families(tmp_path, monkeypatch):
+    """Their tables are loaded for a folder of a model only."""
+    monkeypatch.setitem(sys.modules, "keras_transformers.families", None)  # an import fails
+    monkeypatch.delitem(sys.modules, class_options.__name__)
+    monkeypatch.setattr(room, "class_options", class_options)  # which the next line replaces
+    importlib.import_module(class_options.__name__)
+    Tokenizer.train(["a fine film"], vocabulary_size=60).save(tmp_path)
+    assert Tokenizer.from_folder(tmp_path).encode(["film"])
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(ValueError, match="families halted"):
+        Tokenizer.from_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("bert", "BertTokenizer"), ("mobilebert", "BertTokenizer"), ("xlnet", "XLNetTokenizer"), ("", None), ("?", None)],
+)
+def test_class_by_the_type_of_the_model(kind, name):
+    assert class_options.class_of_model(kind) == name

@@ -12,7 +12,7 @@ import pytest
 from keras_transformers.text.folder.extra_tokens import ADDED, SPECIAL_MAP
 from keras_transformers.text.folder.tokenizer_folder import CONFIG
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.text.vocabularies.vocabulary import ROLES
 
 TEXTS = [
     "hello [E1] world",

@@ -152,9 +152,11 @@ def test_types_are_those_of_transformers(tmp_path, name, kind):
 def test_the_classes_with_types_are_those_of_transformers():
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
+    from keras_transformers.families import FAMILIES
     from keras_transformers.text.folder import class_options
 
-    names = {*class_options.BERT, *class_options.ROBERTA, *class_options.OF_MODELS.values(), *class_options.TYPED}
+    names = {*class_options.BERT, *class_options.ROBERTA, *class_options.OF_OTHERS.values(), *class_options.TYPED}
+    names |= {table.tokenizer_class for table in FAMILIES.values() if table.tokenizer_class}
     for name in names:
         if theirs := tokenizer_class_from_name(name):
             assert ("token_type_ids" in theirs.model_input_names) == (name in class_options.TYPED), name

@@ -14,8 +14,9 @@ from command_line import ROWS, fail, invoke, python, run
 
 import zoo
 from zoo.__main__ import app
+from zoo._console import print_facts
 from zoo.cli import describe as describe_verb
-from zoo.cli.app import OPTIONS, check_loadable, explain, loadable, print_facts
+from zoo.cli.app import OPTIONS, check_loadable, explain, loadable
 
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """

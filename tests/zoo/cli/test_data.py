@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo.cli.data import (
     Columns,
     as_known,

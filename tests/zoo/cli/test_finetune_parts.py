@@ -8,7 +8,7 @@ import pytest
 import questions
 from command_line import fail
 
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo.cli.data import Columns
 from zoo.cli.finetune_parts import Files, Parts
 

@@ -8,7 +8,7 @@ import pytest
 from command_line import run
 
 import zoo
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo.cli.data import Columns, examples_of
 
 PAIRS = [{"a": f"question {n}", "b": f"answer {n}", "score": n / 4} for n in range(4)]

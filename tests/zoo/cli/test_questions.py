@@ -9,7 +9,7 @@ import questions
 from command_line import fail, run
 
 import zoo
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo.cli.data import Columns, examples_of, requests
 
 QUESTIONS, CONTEXTS = ["Which film?", "Which day?"], ["a fine film, a dull film", "the long day"]

@@ -9,7 +9,7 @@ import pytest
 from command_line import fail, run
 
 import zoo
-from keras_transformers.tasks.kind import find_kind
+from keras_transformers.tasks.contract.kind import find_kind
 from zoo.cli.data import Columns, examples_of, requests
 from zoo.cli.printed_answers import DIGITS, as_json
 

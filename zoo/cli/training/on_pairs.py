@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from zoo.cli.app import STARTED
+from zoo._console import STARTED
 from zoo.scratch.pairs.pair_settings import PairSettings
 
 
@@ -19,8 +19,8 @@ def train_on_pairs(asked: Mapping[str, Any]) -> None:
         if asked[name] is not None:
             raise ValueError(f"received pairs, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
     settings = pair_settings_of(asked)
-    from zoo.cli.environment import quiet_unless_chief
-    from zoo.scratch.new import run
+    from zoo._environment import quiet_unless_chief
+    from zoo.scratch.api.new import run
 
     with quiet_unless_chief(settings.strategy):
         results = run(settings, shlex.join(["train", *sys.argv[2:]]), STARTED)[1]

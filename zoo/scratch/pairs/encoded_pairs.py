@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_transformers.data.objectives.translation import Translations
 from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.translations import Translations
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch.pairs.pair_choice import by_length

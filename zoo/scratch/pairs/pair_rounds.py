@@ -8,7 +8,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zoo.cli.app import step
+from zoo._console import step
 from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.pairs.pair_run import PairRun

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo.cli.app import step
+from zoo._console import step
 from zoo.scratch.kept_plan import file_facts
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import is_folder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoo.cli.app import hanging, print_facts
+from zoo._console import hanging, print_facts
 from zoo.scratch.pairs.pair_choice import FEWEST, RATIO, SHARED
 from zoo.scratch.pairs.translation_scores import bleu_signature
 from zoo.scratch.plan_table import TOKENS_A_ROW, UNKNOWN, duration, few_steps, memory

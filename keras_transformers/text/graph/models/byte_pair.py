@@ -8,14 +8,14 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.letters import Letters
 from keras_transformers.text.graph.models.merges import Merges
 from keras_transformers.text.graph.models.whole_words import WholeWords
 from keras_transformers.text.graph.pre_tokenizers.byte_level import reads_bytes
 from keras_transformers.text.graph.streams.streams import Stream, shift
 from keras_transformers.text.graph.streams.tracking import tracked_in_rows
-from keras_transformers.text.library import uncached
+from keras_transformers.text.pipelines.components import refuse
+from keras_transformers.text.pipelines.library import uncached
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import byte_letters, letters_to_bytes
 
 SPACE = "▁"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.missing_letters import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.streams.code_points import PointTable
 from keras_transformers.text.graph.streams.probe import UNICODE_SIZE
 from keras_transformers.text.graph.streams.streams import Stream, row_starts, shift
+from keras_transformers.text.pipelines.components import refuse
 
 
 class Letters(tf.Module):

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.streams import Tracked, join, shift, stream
+from keras_transformers.text.pipelines.components import refuse
 
 # Limits of adjacent symbols in all tokens, and of passes over the merges if tokens are used before they are made.
 MOST_PAIRS, MOST_PASSES = 1 << 24, 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
+from keras_transformers.text.pipelines.components import refuse
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
 LONGEST = 512  # characters of a token, SentencePiece's limit; a text may match it from every position, letter by letter

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.missing_letters import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.models.trie import Trie
 from keras_transformers.text.graph.models.whole_words import WholeWords
 from keras_transformers.text.graph.streams.streams import Stream, keep, reachable, row_starts, shift, stream
+from keras_transformers.text.graph.streams.trace import traced_loop
 from keras_transformers.text.graph.streams.tracking import tracked_in_rows
-from keras_transformers.text.graph.trace import traced_loop
-from keras_transformers.text.library import uncached
+from keras_transformers.text.pipelines.components import refuse
+from keras_transformers.text.pipelines.library import uncached
 
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores the lowest piece's score minus this
 NEVER = float("-inf")

@@ -8,9 +8,9 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
 from keras_transformers.text.graph.pre_tokenizers.split_words import words
 from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.streams import Stream, Tracked, replace, stream
 
 

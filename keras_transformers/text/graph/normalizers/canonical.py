@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
 from keras_transformers.text.graph.normalizers.normalize import decompose
 from keras_transformers.text.graph.streams.code_points import Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.streams import Stream, Tracked, keep, row_starts, shift, stream
 from keras_transformers.text.graph.streams.tracking import leads, tracked, walk
 

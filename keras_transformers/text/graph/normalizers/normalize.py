@@ -8,8 +8,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import TOKEN, Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.streams.code_points import (
+    TOKEN,
+    Mapping,
+    PointTable,
+    Replacer,
+    piece_starts,
+    shipped,
+)
 from keras_transformers.text.graph.streams.probe import BLANK
 from keras_transformers.text.graph.streams.runs import EDGE, runs_of
 from keras_transformers.text.graph.streams.streams import Stream, Tracked, insert, keep, replace

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.graph.models.lookup_tables import lookup_table
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import PointTable, shipped
+from keras_transformers.text.graph.streams.code_points import PointTable, piece_starts, shipped
+from keras_transformers.text.graph.streams.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.probe import JOINS, NUM_CLUSTER_CLASSES, PICTURE, UNICODE_SIZE
 from keras_transformers.text.graph.streams.streams import Stream, Tracked, replace, shift
 from keras_transformers.text.graph.streams.tracking import start_of, walk

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.streams.code_points import Mapping, PointTable, Replacer, piece_starts, shipped
 from keras_transformers.text.graph.streams.matches import Matches, find_string, matches_of_one
 from keras_transformers.text.graph.streams.probe import BLANK
 from keras_transformers.text.graph.streams.runs import EDGE, runs_of
 from keras_transformers.text.graph.streams.streams import Stream, replace, shift
+from keras_transformers.text.pipelines.components import refuse
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import ENDS, RUNS, SPACE
 
 LONGEST = 64  # characters of a string: each takes a few ops

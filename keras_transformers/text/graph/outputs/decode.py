@@ -10,10 +10,17 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts, refuse
 from keras_transformers.text.graph.streams.streams import shift
-from keras_transformers.text.library import count_ids
-from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens
+from keras_transformers.text.pipelines.components import parts, refuse
+from keras_transformers.text.pipelines.library import count_ids
+from keras_transformers.text.vocabularies.pieces import (
+    BYTE,
+    LAST_SPACE,
+    around_fuse,
+    speller,
+    strip_limits,
+    text_tokens,
+)
 
 FIRST, LAST = 1, 2
 # Decoders of single tokens: the text of a token depends only on whether it is the first or the last. The texts come

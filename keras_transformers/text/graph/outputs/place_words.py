@@ -9,7 +9,7 @@ from keras_transformers.text.graph.streams.probe import ATTACHED, GAP, PICTOGRAP
 from keras_transformers.text.graph.streams.streams import offsets as row_splits_of
 from keras_transformers.text.graph.streams.streams import row_starts, shift
 from keras_transformers.text.graph.streams.tracking import start_of
-from keras_transformers.text.words_of_text import IN_A_ROW, JOINER
+from keras_transformers.text.graph.streams.words_of_text import IN_A_ROW, JOINER
 
 
 class PlaceWords(tf.Module):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.outputs.row_layout import Part, lay_out
-from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream
+from keras_transformers.text.pipelines.components import refuse
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.outputs.trim import Trim
 
 FIRST, SECOND = "A", "B"
 Piece = tuple[str | Sequence[int], int]  # (name of the sequence, or fixed ids; segment id)

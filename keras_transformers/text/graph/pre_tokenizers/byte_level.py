@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import parts
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import WordPattern
 from keras_transformers.text.graph.streams.code_points import TOKEN
 from keras_transformers.text.graph.streams.streams import Stream, insert, replace
+from keras_transformers.text.pipelines.components import parts
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import byte_letters
 
 MOST_BYTES = 4  # of a character in UTF-8

@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.streams.matches import Matches, find_string, matches_of_one
 from keras_transformers.text.graph.streams.probe import PUNCTUATION
 from keras_transformers.text.graph.streams.streams import Stream, keep, shift
+from keras_transformers.text.pipelines.components import refuse
 
 LONGEST = 64  # characters of a delimiter: each takes a few ops
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.normalizers.precompiled import Precompiled
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.graph.streams.streams import Stream, offsets, stream
 from keras_transformers.text.graph.streams.tracking import tracked
+from keras_transformers.text.pipelines.components import refuse
 
 
 class Front(tf.Module):
@@ -77,10 +76,10 @@ class Front(tf.Module):
         before = offsets(tf.cast(points.spans[:, 0] == first, tf.int64))  # (N + 1,)
         return tf.gather(before, points.row_splits[1:]) - tf.gather(before, points.row_splits[:-1])
 
-
-def at_front(points: Stream, counts: tf.Tensor) -> tf.Tensor:
-    """Mark the first `counts` (B,) code points of each row, up to an added token, (N,) bool."""
-    row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
-    first = tf.gather(points.row_splits, row)  # (N,)
-    tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
-    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])
+    @staticmethod
+    def mark(points: Stream, counts: tf.Tensor) -> tf.Tensor:
+        """Mark the first `counts` (B,) code points of each row, up to an added token, (N,) bool."""
+        row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
+        first = tf.gather(points.row_splits, row)  # (N,)
+        tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
+        return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])

@@ -10,22 +10,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
-from keras_transformers.text.graph.pre_tokenizers.class_runs import RUNS, ClassRuns, read_classes
-from keras_transformers.text.graph.pre_tokenizers.delimiters import Delimiter
-from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
-from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
+from keras_transformers.text.graph.streams.code_points import PointTable, shipped
 from keras_transformers.text.graph.streams.probe import PUNCTUATION, WHITE, WORD
-from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, row_starts, shift, stream
+from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, shift, stream
 from keras_transformers.text.graph.streams.tracking import start_of
+from keras_transformers.text.pipelines.components import refuse
 
 Pieces = tuple[Stream, tf.Tensor]
-
-
-def piece_starts(points: Stream) -> tf.Tensor:
-    """Mark where a piece of text begins, (N,) bool: at a row's start, at an added token, or after one."""
-    is_token = points.values >= TOKEN
-    return row_starts(points) | is_token | shift(is_token, False)
 
 
 def words(points: Stream, starts: tf.Tensor) -> tf.RaggedTensor:
@@ -87,29 +78,3 @@ class FixedLength(tf.Module):
     def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
         place = tf.range(tf.size(starts, tf.int64))
         return points, (place - start_of(starts)) % self.length == 0
-
-
-def split_by_pattern(config: dict[str, Any]) -> Any:
-    """Return the pre-tokeniser "Split": by a string, by runs of classes, or by a pattern that models use, recognised by
-    its exact text.
-    """
-    ((kind, pattern),) = config["pattern"].items()
-    behavior, is_inverted = config["behavior"], config.get("invert", False)
-    if behavior == "Isolated" and pattern in ("", *PATTERNS) and kind == ("Regex" if pattern else "String"):
-        options: dict[str, Any] = PATTERNS.get(pattern, {})
-        return WordPattern(**options) if pattern else _every_character
-    if kind == "String" and pattern:
-        return Delimiter(pattern, behavior, is_inverted)
-    if kind == "Regex" and (classes := read_classes(pattern)):
-        return ClassRuns(*classes, behavior, is_inverted)
-    name = f"Split by {kind} {pattern!r}, {behavior}{', inverted' if is_inverted else ''}"
-    raise refuse("pre_tokenizer", name, ["a string", "", *PATTERNS, "the patterns Isolated", RUNS])
-
-
-def split_at_character(config: dict[str, Any]) -> Delimiter:
-    """Return the pre-tokeniser CharDelimiterSplit: splits at a character, which is dropped."""
-    return Delimiter(config["delimiter"], "Removed")
-
-
-def _every_character(points: Stream, starts: tf.Tensor) -> Pieces:
-    return points, tf.ones_like(starts)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.graph.streams.probe import SPACE, TABLES, UNICODE_SIZE
-from keras_transformers.text.graph.streams.streams import Stream, replace
+from keras_transformers.text.graph.streams.streams import Stream, replace, row_starts, shift
 
 TOKEN = UNICODE_SIZE  # in a stream of code points, TOKEN + id is an added token
 PAGE = 256
@@ -106,3 +106,9 @@ def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Concatenate arange(start, start + length) of each pair."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
+def piece_starts(points: Stream) -> tf.Tensor:
+    """Mark where a piece of text begins, (N,) bool: at a row's start, at an added token, or after one."""
+    is_token = points.values >= TOKEN
+    return row_starts(points) | is_token | shift(is_token, False)

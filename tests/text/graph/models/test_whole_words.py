@@ -8,8 +8,8 @@ from tokenizers import models, pre_tokenizers
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.graph.models.whole_words import WholeWords
-from keras_transformers.text.graph.pre_tokenizers.split_words import WhitespaceSplit, piece_starts
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.split_words import WhitespaceSplit
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 
 
 def split(texts: list[str]) -> tuple[tf.RaggedTensor, tf.Tensor]:

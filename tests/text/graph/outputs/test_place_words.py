@@ -12,8 +12,8 @@ from word_tokenizers import CORPUS, KINDS, word_tokenizer
 from keras_transformers.tasks.answers.readers import places_of
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.graph.outputs.place_words import PlaceWords
+from keras_transformers.text.graph.streams.words_of_text import place_words
 from keras_transformers.text.space_splitting import split_at_spaces
-from keras_transformers.text.words_of_text import place_words
 
 PARTS = [
     *"aZé1²,.!_'€京々あっアーｱ。ก๒กะကឡ한\0\x1c\x85\t\n  ", "\u3000", "\xa0", "\u2028", "\u200b", "\u200d",

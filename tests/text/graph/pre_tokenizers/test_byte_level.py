@@ -9,8 +9,8 @@ import tensorflow as tf
 from tokenizers import pre_tokenizers
 
 from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts, words
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.split_words import words
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import letters_to_bytes
 
 TEXTS = ["They'll say so", " it's 12 €", "", "  two\n\nlines ", "é"]

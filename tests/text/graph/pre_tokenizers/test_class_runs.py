@@ -10,8 +10,9 @@ import tensorflow as tf
 from tokenizers import Regex, pre_tokenizers
 
 from keras_transformers.text.graph.pre_tokenizers.class_runs import read_classes, whitespace
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts, split_by_pattern, words
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.split_words import words
+from keras_transformers.text.graph.pre_tokenizers.splits import split_by_pattern
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.graph.streams.probe import SCALARS
 
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]

@@ -10,13 +10,9 @@ import tensorflow as tf
 from tokenizers import pre_tokenizers
 
 from keras_transformers.text.graph.pre_tokenizers.delimiters import LONGEST, Punctuation
-from keras_transformers.text.graph.pre_tokenizers.split_words import (
-    piece_starts,
-    split_at_character,
-    split_by_pattern,
-    words,
-)
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.split_words import words
+from keras_transformers.text.graph.pre_tokenizers.splits import split_at_character, split_by_pattern
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 STRINGS = [" ", ".", "ab", "..", "aba"]

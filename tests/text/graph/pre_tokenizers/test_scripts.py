@@ -10,8 +10,8 @@ import tensorflow as tf
 from tokenizers import pre_tokenizers
 
 from keras_transformers.text.graph.pre_tokenizers.scripts import UnicodeScripts
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts, words
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.split_words import words
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.graph.streams.probe import SCALARS
 
 

@@ -9,7 +9,8 @@ import tensorflow as tf
 from tokenizers import Regex, pre_tokenizers
 
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts, words
+from keras_transformers.text.graph.pre_tokenizers.split_words import words
+from keras_transformers.text.graph.streams.code_points import piece_starts
 from keras_transformers.text.graph.streams.probe import SCALARS
 
 PARTS = [

@@ -14,11 +14,10 @@ from keras_transformers.text.graph.pre_tokenizers.split_words import (
     Digits,
     FixedLength,
     WhitespaceSplit,
-    piece_starts,
-    split_by_pattern,
     words,
 )
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.pre_tokenizers.splits import split_by_pattern
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 
 SPLITTERS = {
     "bert": (pre_tokenizers.BertPreTokenizer(), BertPreTokenizer),

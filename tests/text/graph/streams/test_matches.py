@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.streams.code_points import TOKEN, piece_starts
 from keras_transformers.text.graph.streams.matches import find_string
 
 

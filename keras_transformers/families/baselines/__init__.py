@@ -1,0 +1,1 @@
+"""Families of baselines to compare Transformers with."""

@@ -1,0 +1,1 @@
+"""The parts of a task: what each task's file fills in, and `Task` puts together."""

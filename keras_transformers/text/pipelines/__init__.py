@@ -1,0 +1,1 @@
+"""Pipelines of the `tokenizers` library: their components, and safe use of them."""

@@ -1,0 +1,1 @@
+"""The functions `zoo.new` and `zoo.train_further`."""
