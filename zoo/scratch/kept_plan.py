@@ -78,7 +78,7 @@ class KeptPlan:
         kept = self._kept()
         if kept is None or kept["done"]:
             return None
-        if different := differences(self.settings.identity(), kept["settings"]):
+        if different := self._differences(kept):
             raise ValueError(
                 f"a run with other settings is under way in {self.folder}: {', '.join(different)}. Give the previous "
                 "settings to resume the run, give another --out to begin a second run, or remove that folder to "
@@ -96,7 +96,7 @@ class KeptPlan:
         kept = self._kept()
         if kept is None or not kept["done"] or not any(self.settings.out.glob(WEIGHTS)):
             return False
-        if differences(self.settings.identity(), kept["settings"]):
+        if self._differences(kept):
             return False
         sizes = [[str(path), path.stat().st_size] for path in paths]
         return sizes == [file[:2] for file in kept["files"]] and not _only_one_has(file_facts(paths), kept["files"])
@@ -143,6 +143,11 @@ class KeptPlan:
                 f"another --out, or remove {self.folder}."
             )
         return kept
+
+    def _differences(self, kept: dict[str, Any]) -> list[str]:
+        """Return the settings that differ from the kept ones."""
+        before = {name: value for name, value in kept["settings"].items() if name not in self.settings.refused}
+        return differences(self.settings.identity(), before)
 
     @staticmethod
     def write_kept(folder: Path, marker: str, key: dict[str, Any], save: Callable[[Path], None]) -> None:

@@ -13,13 +13,12 @@ from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.text.wider_vocabulary import check_new_tokens
 from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.further_run import FurtherRun
-from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.pairs import pair_rounds, pair_table
 from zoo.scratch.pairs.pair_run import PairRun
-from zoo.scratch.pairs.pair_settings import PairSettings
+from zoo.scratch.pairs.pair_settings import PAIRED, PairSettings
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.run_settings import RunSettings, command_of
+from zoo.scratch.run_settings import FurtherSettings, RunSettings, command_of
 from zoo.scratch.standard_input import STDIN
 from zoo.scratch.text_run import TextRun
 from zoo.scratch.time_left import TimeLeft
@@ -42,7 +41,6 @@ ON_TEXT = Steps(TextRun, plan_table.show_plan, text_rounds.train_rounds, text_ro
 ON_FURTHER = ON_TEXT._replace(prepare=FurtherRun)
 ON_PAIRS = Steps(PairRun, pair_table.show_plan, pair_rounds.train_rounds, pair_rounds.finish, pair_rounds.next_commands)
 KINDS = {PairSettings: ON_PAIRS, FurtherSettings: ON_FURTHER}
-PAIRED = ("source", "target", "pairs")  # the options, one of which tells that a run is on pairs
 
 
 def new(
