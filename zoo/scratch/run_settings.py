@@ -118,7 +118,7 @@ class RunSettings:
             check_tokenizer(self.tokenizer)
         sizes_of(self.size, self.layers, self.heads, self.hidden_dim)
         if self.dtype is not None:
-            from zoo.scratch.kernels import check_dtype
+            from zoo.scratch.speed import check_dtype
 
             check_dtype(self.dtype)
         self._check_ranges()
