@@ -52,7 +52,7 @@ def _parameters(
         usual = {one.default for kind in kinds for one in fields(kind) if one.name == name}
         default = usual.pop() if len(usual) == 1 and name not in types else None
         default = defaults.get(name, None if default is MISSING else default)
-        hint = Annotated[types.get(name, own), option]
+        hint: Any = Annotated[types.get(name, own), option]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 

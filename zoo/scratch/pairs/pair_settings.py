@@ -95,9 +95,9 @@ class PairSettings(RunSettings):
             )
         if self.lines:
             raise ValueError("--lines is for --text: each pair is a separate document. Leave it out.")
-        if given := self.given(self.refused):
+        if foreign := self.given(self.refused):
             raise ValueError(
-                f"received pairs, and {', '.join(given)}, for training on --text: leave it out. (--batch-tokens sets "
+                f"received pairs, and {', '.join(foreign)}, for training on --text: leave it out. (--batch-tokens sets "
                 "the size of a batch of pairs.)"
             )
         if self.pairs is not None and (self.source is not None or self.target is not None):
