@@ -64,52 +64,18 @@ def test_the_command_of_settings():
 
 
 KEPT = [
-    "batch_size",
-    "dropout",
-    "dtype",
-    "encoding",
-    "epochs",
-    "errors",
-    "field",
-    "heads",
-    "held_out",
-    "hidden_dim",
-    "hours",
-    "layers",
-    "learning_rate",
-    "lines",
-    "lowercase",
-    "max_length",
-    "model",
-    "patience",
-    "rounds",
-    "seed",
-    "size",
-    "steps",
-    "text",
-    "tokenizer",
-    "validation",
-    "vocabulary",
-    "weight_decay",
-]
+    "batch_size", "dropout", "dtype", "encoding", "epochs", "errors", "field", "heads", "held_out", "hidden_dim", "hours",
+    "layers", "learning_rate", "lines", "lowercase", "max_length", "model", "patience", "rounds", "seed", "size", "steps",
+    "text", "tokenizer", "validation", "vocabulary", "weight_decay",
+]  # fmt: skip
 OF_PAIRS = [
-    "source",
-    "target",
-    "pairs",
-    "source_column",
-    "target_column",
-    "validation_source",
-    "validation_target",
-    "decoder_layers",
-    "batch_tokens",
-    "schedule",
-    "warmup_steps",
-    "joined",
-]
+    "source", "target", "pairs", "source_column", "target_column", "validation_source", "validation_target",
+    "decoder_layers", "batch_tokens", "schedule", "warmup_steps", "joined",
+]  # fmt: skip
 
 
 def test_the_names_that_plans_keep():
-    """Those of runs that are under way: a name that is gone, or a new one with another default, would end them."""
+    """Interrupted runs resume by them: a name that is gone would make them other runs."""
     assert sorted(RunSettings(**ASKED).identity()) == KEPT
     further = FurtherSettings(start="gpt_mini_en", **ASKED).identity()
     assert sorted(further.keys() - set(KEPT)) == ["add_tokens", "start"] and further.keys() >= set(KEPT)
