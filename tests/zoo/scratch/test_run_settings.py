@@ -65,8 +65,8 @@ def test_the_command_of_settings():
 
 KEPT = [
     "batch_size", "dropout", "dtype", "encoding", "epochs", "errors", "field", "heads", "held_out", "hidden_dim",
-    "hours", "layers", "learning_rate", "lines", "lowercase", "max_length", "model", "patience", "rounds", "seed", "size",
-    "steps", "text", "tokenizer", "validation", "vocabulary", "weight_decay",
+    "hours", "layers", "learning_rate", "lines", "lowercase", "max_length", "model", "patience", "rounds", "seed",
+    "size", "steps", "text", "tokenizer", "validation", "vocabulary", "weight_decay",
 ]  # fmt: skip
 OF_PAIRS = [
     "source", "target", "pairs", "source_column", "target_column", "validation_source", "validation_target",
