@@ -72,3 +72,8 @@ def show(table: Table) -> None:
     needed = Measurement.get(printer, printer.options.update(max_width=1_000), table).maximum
     printer.width = max(printer.width, needed)
     printer.print(table)
+
+
+def verbosity() -> int:
+    """Return the `verbose` of `fit`: a progress bar on a terminal, a line per epoch elsewhere."""
+    return 1 if sys.stdout.isatty() else 2

@@ -43,11 +43,11 @@ def folders(tmp_path_factory) -> dict[str, str]:
 @pytest.fixture
 def quick_speed(monkeypatch):
     """Runs measure their speed by a few steps, as no test reads it, and without XLA; their samples are short."""
-    from zoo.scratch import kernels, speed, text_rounds
+    from zoo.scratch import speed, text_rounds
 
     monkeypatch.setattr(text_rounds, "SAMPLE_TOKENS", 2)
     monkeypatch.setattr(speed, "SECONDS", 0.0)
-    monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
+    monkeypatch.setattr(speed, "suits_xla", lambda *_: False)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ from typer import Argument, Option
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.utils.untrusted import resolved
 from zoo._console import counted, print_facts, step
-from zoo.cli.app import TaskName, app, check_loadable, examples, of_model
+from zoo._options import TaskName, check_loadable, of_model
+from zoo.cli.app import app, examples
 
 
 @app.command(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from zoo._console import console
-from zoo.cli.app import (
+from zoo._options import (
     BatchSize,
     Encoding,
     Errors,
@@ -19,12 +19,11 @@ from zoo.cli.app import (
     TaskName,
     Text,
     TextPair,
-    app,
-    examples,
     of_data,
     of_output,
     readable,
 )
+from zoo.cli.app import app, examples
 from zoo.cli.data import Columns, as_known, check_header, examples_of
 from zoo.cli.printed_answers import print_json
 from zoo.cli.report import show

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from keras_transformers.utils.safe_files import no_room_as_error, replace_file
-from zoo.cli.app import (
-    Encoding,
-    Errors,
-    MaxLength,
-    Model,
-    TaskName,
-    app,
-    examples,
-    of_data,
-    of_model,
-    of_output,
-    of_writing,
-)
+from zoo._options import Encoding, Errors, MaxLength, Model, TaskName, of_data, of_model, of_output, of_writing
+from zoo.cli.app import app, examples
 from zoo.cli.data import read_lines
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._console import step
-from zoo.cli.app import MaxLength, Model, Prompt, TruncateDim, app, examples
+from zoo._options import MaxLength, Model, Prompt, TruncateDim
+from zoo.cli.app import app, examples
 
 
 @app.command(

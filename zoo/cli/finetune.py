@@ -14,9 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from zoo._console import console, counted, step  # fmt: skip
 from zoo._environment import quiet_unless_chief
-from zoo.cli import bare
-from zoo.cli.app import (
-    AfterSaving,
+from zoo._options import (
     BatchSize,
     Encoding,
     Errors,
@@ -28,9 +26,7 @@ from zoo.cli.app import (
     Strategy,
     Text,
     TextPair,
-    app,
     check_new_file,
-    examples,
     of_data,
     of_model,
     of_output,
@@ -38,6 +34,8 @@ from zoo.cli.app import (
     readable,
     task_name,
 )
+from zoo.cli import bare
+from zoo.cli.app import AfterSaving, app, examples
 from zoo.cli.data import Columns, check_header
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from zoo.cli.app import Encoding, Errors, MaxLength, Model, app, examples, of_data, of_model, of_writing, readable
+from zoo._options import Encoding, Errors, MaxLength, Model, of_data, of_model, of_writing, readable
+from zoo.cli.app import app, examples
 from zoo.cli.data import given
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from keras_transformers.utils.json_file import read_json
-from zoo.cli.app import (
+from zoo._options import (
     BatchSize,
     Encoding,
     Errors,
@@ -23,13 +23,12 @@ from zoo.cli.app import (
     Text,
     TextPair,
     TruncateDim,
-    app,
-    examples,
     of_data,
     of_model,
     of_output,
     readable,
 )
+from zoo.cli.app import app, examples
 from zoo.cli.data import Columns, Row, checked_texts, rows_of
 from zoo.cli.printed_answers import DIGITS, check_out, json_line, written
 

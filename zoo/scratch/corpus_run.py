@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from keras_transformers.text.files.text_files import TextFiles, is_compressed
 from zoo._console import step
 from zoo.scratch.chief_first import chief_first
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import STDIN, KeptPlan, Plan, keep_standard_input
 from zoo.scratch.new_models import NewModel
 from zoo.scratch.new_vocabulary import sample as spread
-from zoo.scratch.run_plan import BATCH, Candidate, Plan
+from zoo.scratch.run_plan import BATCH, Candidate
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.standard_input import STDIN, keep_standard_input
 from zoo.scratch.time_left import TimeLeft
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ class CorpusRun(ABC):
     @cached_property
     def dtype(self) -> str:
         """The dtype policy: the given one, or what suits the machine."""
-        from zoo.scratch.kernels import suited_dtype
+        from zoo.scratch.speed import suited_dtype
 
         return self.settings.dtype or suited_dtype()
 
@@ -193,8 +192,7 @@ class CorpusRun(ABC):
             size: Layers, heads, width.
             rows: Rows of a step; `batch_size` when None.
         """
-        from zoo.scratch.kernels import suits_xla
-        from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
+        from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed, suits_xla
 
         xla = suits_xla(self.model, self.strategy)
         rows = rows or self.batch_size

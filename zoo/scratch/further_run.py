@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch.corpus_run import CorpusRun
-from zoo.scratch.further_settings import FurtherSettings
+from zoo.scratch.kept_plan import Plan
 from zoo.scratch.new_models import MODELS
 from zoo.scratch.new_vocabulary import check_sentinels
 from zoo.scratch.origin import Origin
-from zoo.scratch.run_plan import Plan, ending_of, make_plan
-from zoo.scratch.size_choice import suited_rows, with_rows
+from zoo.scratch.run_plan import ending_of, make_plan, suited_rows, with_rows
+from zoo.scratch.run_settings import FurtherSettings
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task

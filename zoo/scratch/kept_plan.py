@@ -1,25 +1,86 @@
-"""The plan that a run keeps beside its model, so that the same command resumes it."""
+"""The plan of a run, and the folder beside its model that keeps it, so that the same command resumes the run."""
 
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import json
+import math
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from keras_transformers.utils.json_file import read_object
-from keras_transformers.utils.safe_files import locked, replace_file
+from keras_transformers.utils.safe_files import full_disk_as_error, locked, replace_file
 from zoo.scratch.round_log import CURVE, METRICS, SAMPLES
-from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
 PLAN, STATES = "plan.json", "states"
+STDIN = "-"
 WEIGHTS = "*.safetensors"  # in the folder of a model
-KEYS = {field.name for field in fields(Plan)}
 FileFacts = Sequence[Sequence[Any]]  # name, bytes and sha256 of each file that a run reads
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a run, as it is kept in plan.json.
+
+    Args:
+        size: Layers, heads, width.
+        parameters: Number of trained parameters.
+        batch_size: Rows of a step.
+        steps: Updates in all.
+        round_steps: Steps of a round, after which held-out text is measured.
+        state_steps: Number of steps between two states of `Resume`.
+        held_out_steps: Batches of held-out text that a round measures.
+        learning_rate: Peak learning rate.
+        warmup_steps: Number of steps in which the rate rises.
+        dropout: Rate of all dropouts.
+        seconds: Measured time of a step in seconds.
+        dtype: The dtype policy.
+        jit_compile: Whether XLA compiles the step.
+        peak_memory: Bytes of main memory that the process had at most when the speed was measured; None if unknown.
+        start_perplexity: Perplexity on held-out text before the first step, for a model that was already trained; else
+            None.
+        final_rows: Rows of held-out text that are measured in the end, at most; None for all.
+        ending_seconds: Expected time after the last round, if a time limit was given.
+    """
+
+    size: tuple[int, int, int]
+    parameters: int
+    batch_size: int
+    steps: int
+    round_steps: int
+    state_steps: int
+    held_out_steps: int
+    learning_rate: float
+    warmup_steps: int
+    dropout: float
+    seconds: float
+    dtype: str
+    jit_compile: bool
+    peak_memory: int | None = None
+    start_perplexity: float | None = None
+    final_rows: int | None = None
+    ending_seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return math.ceil(self.steps / self.round_steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON holds them."""
+        return asdict(self) | {"size": list(self.size)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Plan:
+        """Build a plan from `to_dict`."""
+        return cls(**values | {"size": tuple(values["size"])})
 
 
 class KeptPlan:
@@ -78,7 +139,7 @@ class KeptPlan:
         kept = self._kept()
         if kept is None or kept["done"]:
             return None
-        if different := differences(self.settings.identity(), kept["settings"]):
+        if different := self._differences(kept):
             raise ValueError(
                 f"a run with other settings is under way in {self.folder}: {', '.join(different)}. Give the previous "
                 "settings to resume the run, give another --out to begin a second run, or remove that folder to "
@@ -96,7 +157,7 @@ class KeptPlan:
         kept = self._kept()
         if kept is None or not kept["done"] or not any(self.settings.out.glob(WEIGHTS)):
             return False
-        if differences(self.settings.identity(), kept["settings"]):
+        if self._differences(kept):
             return False
         sizes = [[str(path), path.stat().st_size] for path in paths]
         return sizes == [file[:2] for file in kept["files"]] and not _only_one_has(file_facts(paths), kept["files"])
@@ -137,12 +198,17 @@ class KeptPlan:
         kept = read_object(path)
         plan = kept.get("plan")
         is_whole = kept.keys() - {"weights"} == {"done", "settings", "files", "plan"}
-        if not is_whole or not isinstance(plan, dict) or plan.keys() != KEYS:
+        if not is_whole or not isinstance(plan, dict) or plan.keys() != {field.name for field in fields(Plan)}:
             raise ValueError(
                 f"{path} was written by another version, or is damaged. Resume with the version that wrote it, give "
                 f"another --out, or remove {self.folder}."
             )
         return kept
+
+    def _differences(self, kept: dict[str, Any]) -> list[str]:
+        """Return the settings that differ from the kept ones."""
+        before = {name: value for name, value in kept["settings"].items() if name not in self.settings.refused}
+        return differences(self.settings.identity(), before)
 
     @staticmethod
     def write_kept(folder: Path, marker: str, key: dict[str, Any], save: Callable[[Path], None]) -> None:
@@ -158,6 +224,35 @@ def file_facts(paths: Sequence[Path]) -> list[tuple[str, int, str]]:
     from keras_transformers.data.corpus.survey import sha256_of
 
     return [(str(path), path.stat().st_size, sha256_of(path)) for path in paths]
+
+
+def keep_standard_input(path: Path, source: BinaryIO | None = None) -> Path:
+    """Copy standard input to a file; a file with the same text is left as it is, so that a repeated run knows it.
+
+    Args:
+        path: The file.
+        source: Binary stream to read instead of standard input.
+
+    Returns:
+        `path`.
+
+    Raises:
+        ValueError: Standard input is empty, or there is no space on the disk.
+    """
+    source = sys.stdin.buffer if source is None else source
+    new = path.with_name(f"{path.name}.new")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = "Standard input was not kept whole, and nothing else has begun."
+    with full_disk_as_error(path, kept), open(new, "wb") as file:
+        shutil.copyfileobj(source, file)
+    if not new.stat().st_size:
+        new.unlink()
+        raise ValueError("standard input is empty: expected text to train on. Pipe it in, or give files to --text.")
+    if path.is_file() and filecmp.cmp(path, new, shallow=False):
+        new.unlink()
+    else:
+        os.replace(new, path)
+    return path
 
 
 def _weights(out: Path) -> list[tuple[str, int, str]]:

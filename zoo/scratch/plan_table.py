@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from tokenizers import Tokenizer as Library
 
 from zoo._console import counted, hanging, print_facts
-from zoo.scratch.run_plan import FEW, FRESH_PASSES, Plan
+from zoo.scratch.kept_plan import Plan
+from zoo.scratch.run_plan import FEW, FRESH_PASSES
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
@@ -24,10 +25,10 @@ UNLIKE = 1.5  # times the share to hold out that was asked for
 BEFORE = "held-out perplexity"
 
 
-def show_plan(run: CorpusRun, plan: Plan) -> None:
-    """Print the plan of a run, and its warnings."""
-    print_facts(plan_facts(run, plan))
-    for warning in warnings_of(run, plan):
+def show_plan(facts: Mapping[str, str], warnings: Iterable[str]) -> None:
+    """Print the facts of a plan, and its warnings."""
+    print_facts(facts)
+    for warning in warnings:
         print(hanging("warning: ", warning), flush=True)
 
 

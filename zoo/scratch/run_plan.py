@@ -1,12 +1,13 @@
-"""The plan of a run: size, steps and rates, from what was asked, the corpus and the measured speed."""
+"""The making of a plan: size, rows, steps and rates, from what was asked, the corpus and the measured speed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-from zoo.scratch.new_models import new_model
+from zoo.scratch.kept_plan import Plan
+from zoo.scratch.new_models import SIZES, new_model, sizes_of
 from zoo.scratch.run_settings import ROUNDS, RunSettings
 from zoo.scratch.time_left import TimeLeft
 
@@ -25,6 +26,10 @@ FINAL = 0.1  # share of the hours for the last pass over held-out text
 FEWEST, FEW = 20, 200  # steps at least, and those below which a time is warned of
 MOST_OVER = 2.0  # times the time that was asked for, which the fewest steps may take
 LEAST_ROUND = 10  # steps, where the number of rounds is not asked for
+LEAST_BATCH = 4  # rows of a step, at least, in a short run
+FEW_STEPS = 2_500  # with fewer updates, smaller batches learn more in the same time: see docs/training/from_text.md
+OVERHEAD = 0.85  # share of the time for training, about
+SHORT = 0.25  # hours, up to which the first size that is measured is the smallest
 
 
 class Candidate(NamedTuple):
@@ -42,62 +47,94 @@ class Candidate(NamedTuple):
     batch_size: int = BATCH
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The plan of a run, as it is kept in plan.json.
+def choose_size(
+    settings: RunSettings, tokens_a_step: int, corpus_tokens: int, measure: Callable[[tuple], Candidate],
+    time_left: TimeLeft | None = None,
+) -> Candidate:  # fmt: skip
+    """Return the size of the model: what was asked, or the one that suits the time and the corpus.
+
+    With `hours`, it is the largest that reads 20 tokens a parameter in this time, of those that there is time to
+    measure; else `"mini"`.
 
     Args:
-        size: Layers, heads, width.
-        parameters: Number of trained parameters.
-        batch_size: Rows of a step.
-        steps: Updates in all.
-        round_steps: Steps of a round, after which held-out text is measured.
-        state_steps: Number of steps between two states of `Resume`.
-        held_out_steps: Batches of held-out text that a round measures.
-        learning_rate: Peak learning rate.
-        warmup_steps: Number of steps in which the rate rises.
-        dropout: Rate of all dropouts.
-        seconds: Measured time of a step in seconds.
-        dtype: The dtype policy.
-        jit_compile: Whether XLA compiles the step.
-        peak_memory: Bytes of main memory that the process had at most when the speed was measured; None if unknown.
-        start_perplexity: Perplexity on held-out text before the first step, for a model that was already trained; else
-            None.
-        final_rows: Rows of held-out text that are measured in the end, at most; None for all.
-        ending_seconds: Expected time after the last round, if a time limit was given.
+        settings: The user's settings.
+        tokens_a_step: Tokens of a batch.
+        corpus_tokens: Tokens of the corpus.
+        measure: Function from a size to a `Candidate`.
+        time_left: Time left for the command; None to begin now.
     """
+    left = time_left or TimeLeft(settings.hours)
+    asked = sizes_of(settings.size, settings.layers, settings.heads, settings.hidden_dim)
+    if asked is not None:
+        return left.measure(measure, asked)
+    names = ["tiny", "mini", "small", "medium", "base"]
+    first = 0 if settings.hours is not None and settings.hours <= SHORT else 1
+    best = left.measure(measure, SIZES[names[first]])
+    if settings.hours is None:
+        return best
+    if first and not _suits(best, settings.hours, tokens_a_step):
+        return left.measure(measure, SIZES["tiny"])
+    for name in names[first + 1 :]:
+        # A larger model is measured only if the last one had tokens for several times its size.
+        larger = SIZES[name]
+        growth = (larger[0] * larger[2] ** 2) / (best.size[0] * best.size[2] ** 2)
+        is_too_large = name != "mini" and best.parameters * growth > corpus_tokens * FRESH_PASSES
+        if is_too_large or not _suits(best, settings.hours / growth, tokens_a_step) or not left.may_measure(2):
+            break
+        candidate = left.measure(measure, larger)
+        if not _suits(candidate, settings.hours, tokens_a_step):
+            break
+        best = candidate
+    return best
 
-    size: tuple[int, int, int]
-    parameters: int
-    batch_size: int
-    steps: int
-    round_steps: int
-    state_steps: int
-    held_out_steps: int
-    learning_rate: float
-    warmup_steps: int
-    dropout: float
-    seconds: float
-    dtype: str
-    jit_compile: bool
-    peak_memory: int | None = None
-    start_perplexity: float | None = None
-    final_rows: int | None = None
-    ending_seconds: float = 0.0
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-        return math.ceil(self.steps / self.round_steps)
+def suited_rows(settings: RunSettings, candidate: Candidate, replicas: int = 1) -> int:
+    """Return the rows of a step: what was asked, or fewer than usual if the time allows few steps.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON holds them."""
-        return asdict(self) | {"size": list(self.size)}
+    Args:
+        settings: The user's settings.
+        candidate: Candidate measured with the usual number of rows.
+        replicas: Devices that share the rows; each gets one at least.
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Plan:
-        """Build a plan from `to_dict`."""
-        return cls(**values | {"size": tuple(values["size"])})
+    Example:
+
+    >>> from pathlib import Path
+    >>> short = RunSettings("gpt2", ("a.txt",), Path("runs/a"), hours=0.05)
+    >>> [suited_rows(short, Candidate((2, 2, 128), 400_000, seconds)) for seconds in (0.05, 0.1, 0.5)]
+    [16, 8, 4]
+    """
+    rows = settings.batch_size or BATCH
+    if settings.batch_size is not None or settings.hours is None:
+        return rows
+    steps = OVERHEAD * settings.hours * 3600 / candidate.seconds
+    while rows // 2 >= max(LEAST_BATCH, replicas) and steps < FEW_STEPS:
+        rows, steps = rows // 2, 2 * steps
+    return rows
+
+
+def with_rows(
+    candidate: Candidate, rows: int, measure: Callable[[int], Candidate], time_left: TimeLeft | None = None
+) -> Candidate:
+    """Return a measured size with another number of rows a step: measured again, or estimated if there is no time.
+
+    Args:
+        candidate: Candidate measured with another number of rows.
+        rows: Rows of a step.
+        measure: Function from the number of rows to a `Candidate`.
+        time_left: Time left for the command.
+    """
+    if rows == candidate.batch_size:
+        return candidate
+    if time_left is None or time_left.may_measure():
+        return (time_left or TimeLeft()).measure(measure, rows)
+    # Half the rows take more than half the time: a part of a step does not depend on them.
+    seconds = candidate.seconds * (0.85 * rows / candidate.batch_size + 0.15)
+    return candidate._replace(seconds=seconds, batch_size=rows)
+
+
+def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
+    tokens = OVERHEAD * hours * 3600 / candidate.seconds * tokens_a_step
+    return tokens >= TOKENS_A_PARAMETER * candidate.parameters
 
 
 def make_plan(

@@ -1,92 +1,113 @@
-"""The user's settings of a run, checked before any work."""
+"""The user's settings of a run, each with its option of `train`, checked before any work."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from zoo.scratch.new_models import new_model, sizes_of
-from zoo.scratch.new_vocabulary import check_tokenizer, is_folder
+from zoo._options import Encoding, Errors, Strategy, loadable, of_data, of_model, of_output, of_training, readable
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
 ROUNDS = 20  # usually
 MOST_HELD_OUT = 0.5
+# What a trained model has itself.
+OF_NEW_MODELS = ("model", "size", "layers", "heads", "hidden_dim", "tokenizer", "vocabulary", "lowercase")
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings of a run; None for what the run is to choose.
+    """The settings of a run that makes a model from text; None for what the run is to choose.
 
-    Args:
-        model: A name of `new_models.MODELS`.
-        text: Files, folders or patterns of the corpus.
-        out: Folder to write.
-        field: Key or column of the text in tables.
-        encoding: Encoding of the text files.
-        errors: `"strict"`, or `"replace"` to put U+FFFD in place of bytes that are no text.
-        lines: Whether each line of a plain text file is a document.
-        held_out: Share of the corpus that is held out.
-        validation: Files that are held out instead.
-        size: A name of `new_models.SIZES`.
-        layers, heads, hidden_dim: Single values of the size.
-        max_length: Tokens of a row.
-        tokenizer: A name of `new_vocabulary.KINDS`, or a folder.
-        vocabulary: Tokens of a learned vocabulary.
-        lowercase: Whether texts are lower-cased.
-        hours: Time for the training in hours; or
-        steps: number of steps; or
-        epochs: number of passes over the corpus.
-        batch_size: Rows of a step; chosen by the steps that a time allows when None.
-        learning_rate: Peak learning rate.
-        dropout: Rate of all dropouts; chosen by the passes over the corpus when None.
-        weight_decay: Weight decay of AdamW.
-        patience: Rounds without a lower held-out loss after which the run ends.
-        rounds: Number of rounds, after each of which held-out text is measured.
-        prompt: Prompt for the samples.
-        dtype: A Keras dtype policy.
-        seed: Random seed (initialisation, shuffling, masking).
-        strategy: Distribution strategy for several devices or machines.
+    The help of a field's option says what the field is. The command line gets its options from these records: see
+    `zoo.cli.training.record_options`.
 
     Raises:
         ValueError: A value is unknown or out of range, or two contradict each other.
     """
 
-    model: str
-    text: tuple[str, ...]
-    out: Path
-    field: str = "text"
-    encoding: str = "utf-8"
-    errors: str = "strict"
-    lines: bool = False
-    held_out: float = 0.05
-    validation: tuple[str, ...] = ()
-    size: str | None = None
-    layers: int | None = None
-    heads: int | None = None
-    hidden_dim: int | None = None
-    max_length: int | None = None
-    tokenizer: str | None = None
-    vocabulary: int | None = None
-    lowercase: bool = False
-    hours: float | None = None
-    steps: int | None = None
-    epochs: float | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
-    dropout: float | None = None
-    weight_decay: float = 0.1
-    patience: int = 5
-    rounds: int = ROUNDS
-    prompt: str | None = None
-    dtype: str | None = None
-    seed: int = 1
-    strategy: str | None = None
+    model: Annotated[
+        str,
+        of_model(
+            help="Architecture of the new model: gpt2, llama, lstm, bert or t5; transformer or t5 for pairs.",
+            show_default="gpt2; transformer for pairs",
+        ),
+    ]
+    text: Annotated[
+        tuple[str, ...],
+        of_data(help="File, folder or pattern of the training text, or - for stdin; repeatable."),
+    ]
+    out: Annotated[
+        Path, of_output(help="Folder for the model. OUT.run (OUT.resume for a recipe) keeps the state of the run.")
+    ]
+    field: Annotated[
+        str, of_data(help="Column or key with the text in .csv, .tsv, .jsonl, .json and .parquet files.")
+    ] = "text"
+    lines: Annotated[
+        bool, of_data(help="Treat each line of a text file as a document, such as names, tweets or molecules.")
+    ] = False
+    encoding: Encoding = "utf-8"
+    errors: Errors = "strict"
+    held_out: Annotated[float, of_data(help="Fraction of the text to hold out for validation.")] = 0.05
+    validation: Annotated[
+        tuple[str, ...], of_data(help="Validation text file, used instead of --held-out; repeatable.")
+    ] = ()
+    size: Annotated[
+        str | None,
+        of_model(help="Model size: tiny, mini, small, medium, base or large. If omitted, chosen for --hours."),
+    ] = None
+    layers: Annotated[int | None, of_model(help="Number of layers; overrides --size.", min=1)] = None
+    heads: Annotated[int | None, of_model(help="Number of attention heads; overrides --size.", min=1)] = None
+    hidden_dim: Annotated[int | None, of_model(help="Hidden dimension; overrides --size.", min=1)] = None
+    max_length: Annotated[int | None, of_model(help="Maximum length of a sequence in tokens.", min=8)] = None
+    tokenizer: Annotated[
+        str | None,
+        of_model(
+            help="Tokenizer: byte_pair, wordpiece, unigram, character, bytes or a folder. If omitted, the usual one "
+            "for the model."
+        ),
+    ] = None
+    vocabulary: Annotated[int | None, of_model(help="Size of the vocabulary to learn, in tokens.", min=1)] = None
+    lowercase: Annotated[bool, of_model(help="Lower-case all texts (wordpiece and unigram).")] = False
+    dropout: Annotated[
+        float | None, of_model(help="Dropout rate during training. If omitted, chosen by the number of epochs.")
+    ] = None
+    dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as mixed_bfloat16.")] = None
+    hours: Annotated[
+        float | None, of_training(help="Time limit of the whole command in hours; determines the steps.")
+    ] = None
+    steps: Annotated[int | None, of_training(help="Number of training steps, instead of --hours.", min=1)] = None
+    epochs: Annotated[
+        float | None, of_training(help="Number of epochs, instead of --hours. If omitted, a recipe uses its default.")
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        of_training(help="Number of sequences in a batch.", min=1, show_default="16; fewer for a short --hours"),
+    ] = None
+    learning_rate: Annotated[float | None, of_training(help="Peak learning rate.")] = None
+    weight_decay: Annotated[float, of_training(help="Weight decay of AdamW.", show_default="0.1; 0.01 for pairs")] = 0.1
+    rounds: Annotated[int, of_training(help="Number of validation rounds during training.", min=1)] = ROUNDS
+    patience: Annotated[
+        int, of_training(help="Stop after this many rounds without a better validation loss.", min=1)
+    ] = 5
+    prompt: Annotated[
+        str | None, of_training(help="Prompt for the samples that a decoder generates during training.")
+    ] = None
+    seed: Annotated[int, of_training(help="Random seed (initialisation, shuffling, masking).")] = 1
+    strategy: Strategy = None
+
+    refused: ClassVar[tuple[str, ...]] = ()  # fields of other kinds of runs, which older versions ignored
 
     def __post_init__(self):
+        from zoo.scratch.new_models import new_model, sizes_of
+        from zoo.scratch.new_vocabulary import check_tokenizer, is_folder
+
         wanted = new_model(self.model)
         if self.text and self.model == "transformer":
             raise ValueError(
@@ -97,9 +118,18 @@ class RunSettings:
             check_tokenizer(self.tokenizer)
         sizes_of(self.size, self.layers, self.heads, self.hidden_dim)
         if self.dtype is not None:
-            from zoo.scratch.kernels import check_dtype
+            from zoo.scratch.speed import check_dtype
 
             check_dtype(self.dtype)
+        self._check_ranges()
+        kind = self.tokenizer or wanted.tokenizer
+        if self.vocabulary is not None and (kind in ("character", "bytes") or is_folder(kind)):
+            raise ValueError(
+                f"--vocabulary is the size of a learned vocabulary, but --tokenizer {kind} has a fixed one."
+            )
+
+    def _check_ranges(self) -> None:
+        """Refuse values that are out of range, or that contradict each other."""
         if len(given := [name for name in ("hours", "steps", "epochs") if getattr(self, name) is not None]) > 1:
             raise ValueError(f"--{' and --'.join(given)} both set the length of the training: give one of them.")
         for name in ("hours", "epochs", "learning_rate"):
@@ -119,11 +149,11 @@ class RunSettings:
             )
         if self.held_out > MOST_HELD_OUT:
             raise ValueError(f"--held-out must be at most {MOST_HELD_OUT}, half of the text: received {self.held_out}.")
-        kind = self.tokenizer or wanted.tokenizer
-        if self.vocabulary is not None and (kind in ("character", "bytes") or is_folder(kind)):
-            raise ValueError(
-                f"--vocabulary is the size of a learned vocabulary, but --tokenizer {kind} has a fixed one."
-            )
+
+    def given(self, names: Iterable[str]) -> list[str]:
+        """Return the options of those fields that do not have their default."""
+        usual = {one.name: one.default for one in fields(self)}
+        return [f"--{option(name)}" for name in names if getattr(self, name) != usual[name]]
 
     @property
     def has_validation(self) -> bool:
@@ -137,9 +167,59 @@ class RunSettings:
         return out.with_name(f"{out.name}.run")
 
     def identity(self) -> dict[str, Any]:
-        """Return the settings on which the run's result depends, as JSON holds them."""
+        """Return the settings on which the run's result depends, by the names that plan.json has kept."""
         values = {name: value for name, value in asdict(self).items() if name not in FREE}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class FurtherSettings(RunSettings):
+    """The settings of a run that continues the training of a model; see `RunSettings` for the others.
+
+    Raises:
+        ValueError: As for `RunSettings`; or a setting is one of new models only, `out` is the folder of `start`, or a
+            new token is empty or there twice.
+    """
+
+    model: str = dataclasses.field(default="gpt2", kw_only=True)
+    start: Annotated[
+        str,
+        of_model(
+            "--from",
+            callback=loadable,
+            help="Continue training this model: a name printed by `list`, a folder or hf:org/repo.",
+        ),
+    ] = dataclasses.field(kw_only=True)
+    add_tokens: Annotated[
+        tuple[str, ...], of_model(callback=readable, help="File of new tokens, one per line, for the model of --from.")
+    ] = dataclasses.field(default=(), kw_only=True)
+
+    def __post_init__(self):
+        if given := self.given(OF_NEW_MODELS):
+            raise ValueError(
+                f"--from {self.start} already has a size and a tokenizer, but {', '.join(given)} is for new models: "
+                "leave one of them out. (--add-tokens FILE widens the vocabulary.)"
+            )
+        super().__post_init__()
+        if self.add_tokens:
+            from keras_transformers.text.wider_vocabulary import check_new_tokens
+
+            check_new_tokens(self.add_tokens)
+        if Path(self.start).is_dir() and self.out.is_dir() and self.out.samefile(self.start):
+            raise ValueError(
+                f"--out {self.out} is the folder of --from, which an interrupted run reads again: give another --out."
+            )
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings on which the run's result depends; of the start, what it holds, too."""
+        return super().identity() | {"start": f"{self.start}, content {self._content}"}
+
+    @cached_property
+    def _content(self) -> str:
+        from zoo._find import find
+        from zoo.scratch.origin import content_digest
+
+        return content_digest(find(self.start))
 
 
 def option(name: str) -> str:

@@ -12,7 +12,7 @@ from keras_transformers.utils.json_file import read_object
 from zoo._console import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.corpus_run import CorpusRun
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import KeptPlan, Plan
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import (
     CHARACTERS_A_TOKEN,
@@ -23,9 +23,8 @@ from zoo.scratch.new_vocabulary import (
     sample,
     vocabulary_size,
 )
-from zoo.scratch.run_plan import Candidate, Plan, make_plan
+from zoo.scratch.run_plan import Candidate, choose_size, make_plan, suited_rows, with_rows
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.size_choice import choose_size, suited_rows, with_rows
 
 if TYPE_CHECKING:
     from keras_transformers.config.transformer_config import TransformerConfig

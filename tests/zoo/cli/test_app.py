@@ -15,8 +15,9 @@ from command_line import ROWS, fail, invoke, python, run
 import zoo
 from zoo.__main__ import app
 from zoo._console import print_facts
+from zoo._options import check_loadable, loadable
 from zoo.cli import describe as describe_verb
-from zoo.cli.app import OPTIONS, check_loadable, explain, loadable
+from zoo.cli.app import OPTIONS, explain
 
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """

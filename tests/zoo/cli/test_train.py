@@ -11,7 +11,7 @@ from command_line import fail, invoke, run
 import zoo
 from zoo._entry import module
 from zoo._recipe import remove_state, state_folder
-from zoo.cli import train as train_verb
+from zoo.cli.training import recipe_settings
 
 
 def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
@@ -21,7 +21,7 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
         calls.append((data, folder, epochs))
         return {"accuracy": 0.5}
 
-    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
+    monkeypatch.setattr(recipe_settings, "module", lambda name: SimpleNamespace(train=recipe))
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", tmp_path / "out")
     assert json.loads(run(*arguments, "--epochs", "2").splitlines()[-1]) == {"accuracy": 0.5}
     assert calls == [(tmp_path, tmp_path / "out", 2)]
@@ -43,7 +43,7 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
             raise error
         return {}
 
-    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
+    monkeypatch.setattr(recipe_settings, "module", lambda name: SimpleNamespace(train=recipe))
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", out)
     error = ValueError("there is no valid.txt")
     assert invoke(*arguments).exit_code == 2 and all((state / name).exists() for name in files)

@@ -19,8 +19,8 @@ from tiny import classifier
 import zoo
 from keras_transformers.checkpoints.files.card import is_unedited
 from zoo.scratch.further_run import FurtherRun
-from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.run_plan import Candidate
+from zoo.scratch.run_settings import FurtherSettings
 
 pytestmark = pytest.mark.usefixtures("quick_speed")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tiny import classifier
 
-from zoo.scratch.further_settings import FurtherSettings, read_tokens
+from zoo.cli.train import read_tokens
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.run_plan import Candidate, make_plan
-from zoo.scratch.run_settings import RunSettings, command_of, differences
+from zoo.scratch.run_settings import FurtherSettings, RunSettings, command_of, differences
 
 ASKED = {"start": "gpt_mini_en", "text": ("a.txt",), "out": Path("runs/mine")}
 NEW = {

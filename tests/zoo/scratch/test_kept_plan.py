@@ -12,10 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from zoo.scratch.api.new import run
-from zoo.scratch.kept_plan import PLAN, KeptPlan, file_facts
+from zoo.scratch.kept_plan import PLAN, KeptPlan, file_facts, keep_standard_input
 from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.standard_input import keep_standard_input
 
 FILES = [("a.txt", 5, "0" * 64)]
 

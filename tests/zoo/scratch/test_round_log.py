@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import keras
 import pytest
 
-from zoo.scratch.loss_curve import curve_page
-from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units, read_rounds
+from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units, curve_page, read_rounds
 
 
 def logged(folder, epochs, first=0, write=None):

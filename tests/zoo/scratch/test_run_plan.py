@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from zoo.scratch.kept_plan import Plan
 from zoo.scratch.new_models import SIZES
-from zoo.scratch.run_plan import Candidate, Plan, make_plan
+from zoo.scratch.run_plan import Candidate, choose_size, make_plan, suited_rows
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.size_choice import choose_size, suited_rows
 
 TOKENS = 16 * 256
 

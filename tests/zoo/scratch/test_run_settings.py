@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.scratch.run_settings import RunSettings, command_of, differences
+from zoo.scratch.pairs.pair_settings import PairSettings
+from zoo.scratch.run_settings import FurtherSettings, RunSettings, command_of, differences
 
 ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
 
@@ -60,3 +61,23 @@ def test_the_command_of_settings():
     assert command_of(settings) == (
         "train --model bert --text 'a b.txt' --text c.txt --out runs/mine --lowercase --steps 7"
     )
+
+
+KEPT = [
+    "batch_size", "dropout", "dtype", "encoding", "epochs", "errors", "field", "heads", "held_out", "hidden_dim",
+    "hours", "layers", "learning_rate", "lines", "lowercase", "max_length", "model", "patience", "rounds", "seed",
+    "size", "steps", "text", "tokenizer", "validation", "vocabulary", "weight_decay",
+]  # fmt: skip
+OF_PAIRS = [
+    "source", "target", "pairs", "source_column", "target_column", "validation_source", "validation_target",
+    "decoder_layers", "batch_tokens", "schedule", "warmup_steps", "joined",
+]  # fmt: skip
+
+
+def test_the_names_that_plans_keep():
+    """Interrupted runs resume by them: a name that is gone would make them other runs."""
+    assert sorted(RunSettings(**ASKED).identity()) == KEPT
+    further = FurtherSettings(start="gpt_mini_en", **ASKED).identity()
+    assert sorted(further.keys() - set(KEPT)) == ["add_tokens", "start"] and further.keys() >= set(KEPT)
+    pairs = PairSettings(source="a.en", target="a.de", **ASKED | {"model": "t5", "text": ()}).identity()
+    assert sorted(pairs) == sorted(KEPT + OF_PAIRS)

@@ -11,9 +11,8 @@ import pytest
 
 from zoo.scratch.new_models import SIZES
 from zoo.scratch.plan_table import few_steps
-from zoo.scratch.run_plan import Candidate, make_plan
+from zoo.scratch.run_plan import Candidate, choose_size, make_plan, with_rows
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.size_choice import choose_size, with_rows
 from zoo.scratch.speed import StepTimer
 from zoo.scratch.time_left import EndInTime, TimeLeft
 

@@ -1,1 +1,1 @@
-"""The runs of `train` on own text, from the options of the command line."""
+"""The records of `train`: the options that they give to the command, and the one that a command line asks for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,14 +13,12 @@ from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.text.wider_vocabulary import check_new_tokens
 from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.further_run import FurtherRun
-from zoo.scratch.further_settings import FurtherSettings
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import STDIN, KeptPlan, Plan
 from zoo.scratch.pairs import pair_rounds, pair_table
 from zoo.scratch.pairs.pair_run import PairRun
-from zoo.scratch.pairs.pair_settings import PairSettings
-from zoo.scratch.run_plan import Plan
-from zoo.scratch.run_settings import RunSettings, command_of
-from zoo.scratch.standard_input import STDIN
+from zoo.scratch.pairs.pair_settings import PAIRED, PairSettings
+from zoo.scratch.plan_table import show_plan
+from zoo.scratch.run_settings import FurtherSettings, RunSettings, command_of
 from zoo.scratch.text_run import TextRun
 from zoo.scratch.time_left import TimeLeft
 
@@ -32,17 +30,23 @@ class Steps(NamedTuple):
     """The steps of a run, in their order: on text, or on pairs of texts."""
 
     prepare: Callable[[Any], Any]
-    show: Callable[[Any, Plan], None]
+    facts: Callable[[Any, Plan], dict[str, str]]
+    warnings: Callable[[Any, Plan], Iterable[str]]
     train: Callable[[Any, Plan], Task]
     finish: Callable[[Any, Plan, Task, str], tuple[Task, dict[str, float]]]
     next_commands: Callable[[Any], list[str]]
 
 
-ON_TEXT = Steps(TextRun, plan_table.show_plan, text_rounds.train_rounds, text_rounds.finish, text_rounds.next_commands)
+ON_TEXT = Steps(
+    TextRun, plan_table.plan_facts, plan_table.warnings_of, text_rounds.train_rounds, text_rounds.finish,
+    text_rounds.next_commands,
+)  # fmt: skip
 ON_FURTHER = ON_TEXT._replace(prepare=FurtherRun)
-ON_PAIRS = Steps(PairRun, pair_table.show_plan, pair_rounds.train_rounds, pair_rounds.finish, pair_rounds.next_commands)
+ON_PAIRS = Steps(
+    PairRun, pair_table.plan_facts, pair_table.warnings_of, pair_rounds.train_rounds, pair_rounds.finish,
+    pair_rounds.next_commands,
+)  # fmt: skip
 KINDS = {PairSettings: ON_PAIRS, FurtherSettings: ON_FURTHER}
-PAIRED = ("source", "target", "pairs")  # the options, one of which tells that a run is on pairs
 
 
 def new(
@@ -164,7 +168,7 @@ def run(
 def _run_steps(steps: Steps, work: Any, kept: KeptPlan, command: str) -> tuple[Task, dict[str, float]]:
     kept.check()  # before the vocabulary and the tokens of the run that is under way are replaced
     plan = work.plan()
-    steps.show(work, plan)
+    show_plan(steps.facts(work, plan), steps.warnings(work, plan))
     try:
         task = steps.train(work, plan)
     except KeyboardInterrupt:

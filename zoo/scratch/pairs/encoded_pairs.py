@@ -1,4 +1,4 @@
-"""Pairs of texts as tokens."""
+"""Pairs of texts as tokens, without those that are too long or of very unlike lengths."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.data.sources.translations import Translations
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo.scratch.pairs.pair_choice import by_length
 from zoo.scratch.pairs.pair_files import Pairs
 
+# As Moses' clean-corpus-n, which most translators' corpora have passed: https://www.statmt.org/moses.
+RATIO = 9  # most tokens of the longer side for each of the shorter one
 CHUNK = 20_000  # texts at a time: what the library returns for a text is large
 
 
@@ -74,6 +75,33 @@ def encode_pairs(pairs: Pairs, tokenizer: Tokenizer, max_length: int) -> Encoded
         )
     rows = Translations(*(side[kept] for side in sides))
     return EncodedPairs(rows, pairs.chosen(kept.tolist()), lengths.too_long, lengths.unequal, _unknown(tokenizer, rows))
+
+
+class Lengths(NamedTuple):
+    """The choice of pairs by their lengths in tokens: a mask (pairs,), and the numbers of those left out."""
+
+    kept: np.ndarray
+    too_long: int
+    unequal: int
+
+
+def by_length(sources: Sequence[int] | np.ndarray, targets: Sequence[int] | np.ndarray, max_length: int) -> Lengths:
+    """Choose the pairs that are not too long, and of whose sides none is more than nine times as long as the other.
+
+    Args:
+        sources, targets: Tokens of each text, with the one that ends it.
+        max_length: Tokens, at most.
+
+    Example:
+
+    >>> by_length([3, 3, 300], [4, 40, 9], max_length=128)
+    Lengths(kept=array([ True, False, False]), too_long=1, unequal=1)
+    """
+    lengths = np.stack([np.asarray(sources), np.asarray(targets)])
+    longer, shorter = lengths.max(axis=0), lengths.min(axis=0)
+    is_long = longer > max_length
+    is_unequal = ~is_long & (longer - 1 > RATIO * np.maximum(shorter - 1, 1))
+    return Lengths(~is_long & ~is_unequal, int(is_long.sum()), int(is_unequal.sum()))
 
 
 def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> Ragged:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from zlib import crc32
@@ -18,8 +17,6 @@ WORD = re.compile(r"\w+")
 SHARED = 0.2  # of the held-out targets that are targets to learn from, too: more make scores too good
 FEWEST = 100  # held-out pairs to measure on
 HELD_OUT = 2_000  # pairs, about, that are held out of a large corpus
-# As Moses' clean-corpus-n, which most translators' corpora have passed: https://www.statmt.org/moses.
-RATIO = 9  # most tokens of the longer side for each of the shorter one
 
 
 @dataclass(frozen=True)
@@ -176,30 +173,3 @@ def joined(pairs: Pairs, share: float, seed: int) -> Pairs:
         for texts in pairs[:2]
     )
     return Pairs(sources, targets, pairs.places)
-
-
-class Lengths(NamedTuple):
-    """The choice of pairs by their lengths in tokens: a mask (pairs,), and the numbers of those left out."""
-
-    kept: np.ndarray
-    too_long: int
-    unequal: int
-
-
-def by_length(sources: Sequence[int] | np.ndarray, targets: Sequence[int] | np.ndarray, max_length: int) -> Lengths:
-    """Choose the pairs that are not too long, and of whose sides none is more than nine times as long as the other.
-
-    Args:
-        sources, targets: Tokens of each text, with the one that ends it.
-        max_length: Tokens, at most.
-
-    Example:
-
-    >>> by_length([3, 3, 300], [4, 40, 9], max_length=128)
-    Lengths(kept=array([ True, False, False]), too_long=1, unequal=1)
-    """
-    lengths = np.stack([np.asarray(sources), np.asarray(targets)])
-    longer, shorter = lengths.max(axis=0), lengths.min(axis=0)
-    is_long = longer > max_length
-    is_unequal = ~is_long & (longer - 1 > RATIO * np.maximum(shorter - 1, 1))
-    return Lengths(~is_long & ~is_unequal, int(is_long.sum()), int(is_unequal.sum()))

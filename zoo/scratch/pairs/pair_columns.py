@@ -1,13 +1,15 @@
-"""The choice of the source and target columns of a table, by their names or by their content."""
+"""The choice of sources and targets: two columns of a table, by name or content; two files of an archive, by name."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 from keras_transformers.utils.untrusted import shown
 
+COLUMNS = ("source", "target")  # of a table with a header
 SOURCES, TARGETS = ("source", "src", "input"), ("target", "tgt", "trg", "output")
 FILLERS = {"text", "texts", "sentence", "sentences", "sent", "words", "translation", "language", "lang", "txt"}
 # Codes of ISO 639-1; and of the languages that people translate most, codes of ISO 639-3 and English names.
@@ -33,6 +35,7 @@ NUMBER_OR_ADDRESS = re.compile(
 SENTENCE_END = re.compile(r"[^\w\s)\]}\"']\s*$")  # of "Hi.", which is no name of Hindi
 FEWEST = 10  # rows of which one text says that a column holds no sentences
 REMEDY = "Name the columns: --source-column and --target-column (numbers, from 0, without a header)."
+OF_FILES = "Give --source-column and --target-column, such as de and en, or unpack it, and give --source and --target."
 
 
 def named_pair(names: Sequence[str]) -> tuple[str, str] | None:
@@ -60,6 +63,27 @@ def resolved(given: str, names: Sequence[str]) -> str:
     """Return the name that a user means: itself, or the one `translation.de` for `de`."""
     inner = [name for name in names if name.endswith(f".{given}")]
     return inner[0] if given not in names and len(inner) == 1 else given
+
+
+def resolved_language(given: str, names: Sequence[str]) -> str:
+    """Return the language of a file that `en` means: itself, or the only one of a region, such as `en-us`."""
+    regions = [name for name in names if name.replace("_", "-").split("-")[0] == given.lower()]
+    return regions[0] if given.lower() not in names and len(regions) == 1 else given.lower()
+
+
+def completed(path: Path, given: Sequence[str | int | None], names: Sequence[str]) -> list[str]:
+    """Return the names of source and target: those given, and for others what the names of the columns say."""
+    if any(isinstance(column, int) for column in given):
+        raise ValueError(f"{path}: received {list(given)}: expected names, of {', '.join(map(shown, names))}.")
+    wanted = [None if column is None else resolved(str(column), names) for column in given]
+    found = named_pair(names) or COLUMNS
+    if (one := next((name for name in wanted if name in found), None)) and None in wanted:
+        return [name or next(other for other in found if other != one) for name in wanted]
+    columns = [name or usual for name, usual in zip(wanted, found, strict=True)]
+    if missing := [name for name in columns if name not in names]:
+        known = ", ".join(map(shown, names)) or "nothing"
+        raise ValueError(f"{path}: no column {shown(missing[0])}; the file has {known}. {REMEDY}")
+    return columns
 
 
 def unnamed_pair(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
@@ -90,6 +114,42 @@ def check_is_no_header(path: Path, row: Sequence[str]) -> None:
     """Refuse a first row of nothing but languages: a header that does not say which two are meant."""
     if len(row) > 1 and all(map(is_language, row)):
         raise ValueError(f"{path}, line 1: the columns {', '.join(map(shown, row))}: which two are meant? {REMEDY}")
+
+
+def moses_files(path: Path, parts: Sequence[Path], source: object, target: object) -> tuple[Path, Path]:
+    """Return the files of sources and targets in a .zip, as OPUS gives pairs in the format of Moses: two whose names
+    differ in the last suffix, a language, alone.
+
+    Args:
+        path: The archive.
+        parts: Files of the archive.
+        source, target: The suffixes, such as `"de"`; when None, the first and the second one in their order.
+
+    Raises:
+        ValueError: There are no such two, or more than two; the message has the files.
+
+    Example:
+
+    >>> parts = [Path("a.zip", name) for name in ("Books.de-en.de", "Books.de-en.en", "Books.de-en.ids")]
+    >>> [file.name for file in moses_files(Path("a.zip"), parts, "en", None)]
+    ['Books.de-en.en', 'Books.de-en.de']
+    """
+    given = [None if one is None else str(one).lower() for one in (source, target)]
+    groups: dict[Path, dict[str, Path]] = defaultdict(dict)
+    for part in parts:
+        if (language := part.suffix[1:].lower()) in given or is_language(language):
+            groups[part.with_suffix("")][language] = part
+    found = [group for group in groups.values() if len(group) > 1 and {*filter(None, given)} <= group.keys()]
+    sides = list(found[0]) if len(found) == 1 else []
+    free = [name for name in sides if name not in given]
+    if not sides or len(free) > (given.count(None) or len(free)):
+        names = ", ".join(shown(str(part.relative_to(path))) for part in parts[:10])
+        raise ValueError(
+            f"{path} has {len(parts):,} files ({names}{', ...' if parts[10:] else ''}): expected two that differ in "
+            f"the last suffix alone, a language, as OPUS has them. {OF_FILES}"
+        )
+    chosen = [name or free.pop(0) for name in given]
+    return found[0][chosen[0]], found[0][chosen[1]]
 
 
 def _words(name: str) -> list[str]:

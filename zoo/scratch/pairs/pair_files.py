@@ -22,11 +22,19 @@ from keras_transformers.text.files.records import (
 from keras_transformers.text.files.separated import hint_of_row, open_separated
 from keras_transformers.text.files.zipped import parts_of
 from keras_transformers.utils.untrusted import check_file, shown
-from zoo.scratch.pairs.moses_zip import moses_files
-from zoo.scratch.pairs.pair_columns import REMEDY, check_is_no_header, check_unnamed, named_pair, resolved, unnamed_pair
+from zoo.scratch.pairs.pair_columns import (
+    COLUMNS,
+    REMEDY,
+    check_is_no_header,
+    check_unnamed,
+    completed,
+    moses_files,
+    named_pair,
+    resolved_language,
+    unnamed_pair,
+)
 from zoo.scratch.pairs.tmx import tmx_units
 
-COLUMNS = ("source", "target")  # of a table with a header
 LOOKED_AT = 100  # rows, for what columns without names hold
 SHOWN = 60  # characters of a line in a message
 
@@ -180,27 +188,12 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _completed(path: Path, given: Sequence[Column | None], names: Sequence[str]) -> list[str]:
-    """Return the names of source and target: those given, and for others what the names of the columns say."""
-    if any(isinstance(column, int) for column in given):
-        raise ValueError(f"{path}: received {list(given)}: expected names, of {', '.join(map(shown, names))}.")
-    wanted = [None if column is None else resolved(str(column), names) for column in given]
-    found = named_pair(names) or COLUMNS
-    if (one := next((name for name in wanted if name in found), None)) and None in wanted:
-        return [name or next(other for other in found if other != one) for name in wanted]
-    columns = [name or usual for name, usual in zip(wanted, found, strict=True)]
-    if missing := [name for name in columns if name not in names]:
-        known = ", ".join(map(shown, names)) or "nothing"
-        raise ValueError(f"{path}: no column {shown(missing[0])}; the file has {known}. {REMEDY}")
-    return columns
-
-
 def _of_objects(
     path: Path, source: Column | None, target: Column | None, encoding: str, errors: str
 ) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns, and the rows, of a JSON or Parquet file."""
     first = next(objects(path, encoding, errors), None)
-    columns = list(COLUMNS) if first is None else _completed(path, (source, target), names_of(first[1]))
+    columns = list(COLUMNS) if first is None else completed(path, (source, target), names_of(first[1]))
     rows = []
     for number, row in read_records(path, columns, encoding, errors, REMEDY):
         for column, value in zip(columns, row, strict=True):
@@ -216,7 +209,7 @@ def _of_tmx(path: Path, source: Column | None, target: Column | None) -> tuple[l
     """
     units = [unit.texts for unit in tmx_units(path)]
     names = list(dict.fromkeys(name for unit in units for name in unit))
-    given = [None if one is None else _language(str(one), names) for one in (source, target)]
+    given = [None if one is None else resolved_language(str(one), names) for one in (source, target)]
     if None in given and len(names) != 2:
         raise ValueError(f"{path}: expected two languages, found {', '.join(names) or 'none'}. {REMEDY}")
     used = [name for name in given if name]
@@ -228,12 +221,6 @@ def _of_tmx(path: Path, source: Column | None, target: Column | None) -> tuple[l
     lacking = [""]
     rows = (product(*(unit.get(name, lacking) for name in languages)) for unit in units)
     return languages, [list(row) for row in chain.from_iterable(rows)]
-
-
-def _language(given: str, names: Sequence[str]) -> str:
-    """Return the language of a file that `en` means: itself, or the only one of a region, such as `en-us`."""
-    regions = [name for name in names if name.replace("_", "-").split("-")[0] == given.lower()]
-    return regions[0] if given.lower() not in names and len(regions) == 1 else given.lower()
 
 
 def _of_fields(
@@ -273,7 +260,7 @@ def _of_fields(
 
 def _with_hint(path: Path, given: Sequence[Column | None], header: Sequence[str]) -> list[str]:
     try:
-        columns = _completed(path, given, header)
+        columns = completed(path, given, header)
     except ValueError as error:
         raise ValueError(f"{error}{hint_of_row(header)}") from None
     for column in columns:

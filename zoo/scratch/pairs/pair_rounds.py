@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from zoo._console import step
 from zoo.scratch.chief_first import chief_alone
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import KeptPlan, Plan
 from zoo.scratch.pairs.pair_run import PairRun
 from zoo.scratch.pairs.pair_table import plan_facts
 from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
-from zoo.scratch.run_plan import FEWEST, Plan
+from zoo.scratch.run_plan import FEWEST
 from zoo.scratch.text_rounds import MONITOR, check_converged, reserve_of, tensorboard
 
 if TYPE_CHECKING:

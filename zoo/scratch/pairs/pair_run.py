@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._console import step
-from zoo.scratch.kept_plan import file_facts
+from zoo.scratch.kept_plan import Plan, file_facts
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import is_folder
 from zoo.scratch.pairs.encoded_pairs import EncodedPairs, encode_pairs, ending
@@ -29,8 +29,7 @@ from zoo.scratch.pairs.pair_choice import (
 )
 from zoo.scratch.pairs.pair_files import Pairs
 from zoo.scratch.pairs.pair_settings import PairSettings
-from zoo.scratch.run_plan import BATCH, Candidate, Plan, make_plan
-from zoo.scratch.size_choice import choose_size
+from zoo.scratch.run_plan import BATCH, Candidate, choose_size, make_plan
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:

@@ -1,13 +1,17 @@
-"""The user's settings of a run on pairs of texts, checked before any work."""
+"""The user's settings of a run on pairs of texts, each with its option of `train`, checked before any work."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from zoo.scratch.pairs.pair_files import Column, Pairs, read_line_pairs, read_table_pairs
+from zoo._options import column, of_data, of_model, of_training
 from zoo.scratch.run_settings import RunSettings, option
 
+if TYPE_CHECKING:
+    from zoo.scratch.pairs.pair_files import Pairs
+
+PAIRED = ("source", "target", "pairs")  # the settings, one of which tells that a run is on pairs
 MODELS = ("transformer", "t5")  # that write a text for a text
 SCHEDULES = ("inverse_sqrt", "cosine")
 MOST_JOINED = 0.5
@@ -15,35 +19,53 @@ MOST_JOINED = 0.5
 
 @dataclass(frozen=True)
 class PairSettings(RunSettings):
-    """The settings of a run on pairs; None for what the run is to choose.
+    """The settings of a run on pairs; see `RunSettings` for the others.
 
-    Args:
-        source, target: Files with one text per line, as many; or
-        pairs: A table, and
-        source_column, target_column: its columns, as `read_table_pairs` takes them.
-        source, target: Files with one text per line, the same number of lines; or
-        decoder_layers: As `new_models.sized` has them when None.
-        batch_tokens: Tokens of a step on each side, padding included.
-        schedule: Learning-rate schedule: `"inverse_sqrt"` as in the recipes of the zoo, where the mean of the last
-            rounds removes noise; or `"cosine"`, which falls to zero.
-        warmup_steps: Number of steps in which the rate rises.
-        joined: Number of additional examples, per pair, that join the texts of two pairs, so that longer texts are
-            learned.
+    A column is its name or its number, as `read_table_pairs` takes it. The schedule `"inverse_sqrt"` is the one of the
+    zoo's recipes, where the mean of the last rounds removes noise; `"cosine"` falls to zero.
+
+    Raises:
+        ValueError: As for `RunSettings`; or there are no pairs, or two ways to get them.
     """
 
-    source: str | None = None
-    target: str | None = None
-    pairs: str | None = None
-    source_column: Column | None = None
-    target_column: Column | None = None
-    validation_source: str | None = None
-    validation_target: str | None = None
-    decoder_layers: int | None = None
-    batch_tokens: int = 4096
-    schedule: str = "inverse_sqrt"
-    warmup_steps: int | None = None
-    joined: float = 0.0
+    source: Annotated[
+        str | None, of_data(help="Source file, one text per line, to train on pairs instead of --text.")
+    ] = None
+    target: Annotated[str | None, of_data(help="Target file: one text for each line of --source.")] = None
+    pairs: Annotated[
+        str | None, of_data(help="Table of text pairs: .tsv, .txt with tabs, .csv, .jsonl, .json, .parquet or .tmx.")
+    ] = None
+    source_column: Annotated[
+        Any,
+        of_data(
+            help="Column with the source texts: name or number.", metavar="COLUMN", parser=column, show_default="0"
+        ),
+    ] = None
+    target_column: Annotated[
+        Any,
+        of_data(
+            help="Column with the target texts: name or number.", metavar="COLUMN", parser=column, show_default="1"
+        ),
+    ] = None
+    validation_source: Annotated[str | None, of_data(help="Validation source file, used instead of --held-out.")] = None
+    validation_target: Annotated[str | None, of_data(help="Validation target file.")] = None
+    joined: Annotated[
+        float, of_data(help="Number of additional examples, per pair, that join the texts of two pairs: 0 to 0.5.")
+    ] = 0.0
+    decoder_layers: Annotated[
+        int | None,
+        of_model(help="Number of decoder layers (transformer, t5). If omitted, chosen for the model.", min=1),
+    ] = None
+    batch_tokens: Annotated[int, of_training(help="Tokens in a batch on each side, padding included (pairs).")] = 4096
+    schedule: Annotated[str, of_training(help="Learning-rate schedule: inverse_sqrt or cosine (pairs).")] = (
+        "inverse_sqrt"
+    )
+    warmup_steps: Annotated[
+        int | None, of_training(help="Number of warm-up steps of the learning rate (pairs).", min=1)
+    ] = None
     weight_decay: float = 0.01
+
+    refused: ClassVar[tuple[str, ...]] = ("field", "batch_size", "prompt")
 
     def __post_init__(self):
         self._check_files()
@@ -73,6 +95,11 @@ class PairSettings(RunSettings):
             )
         if self.lines:
             raise ValueError("--lines is for --text: each pair is a separate document. Leave it out.")
+        if foreign := self.given(self.refused):
+            raise ValueError(
+                f"received pairs, and {', '.join(foreign)}, for training on --text: leave it out. (--batch-tokens sets "
+                "the size of a batch of pairs.)"
+            )
         if self.pairs is not None and (self.source is not None or self.target is not None):
             raise ValueError("received --pairs, and --source or --target: give a table or two files.")
         for one, other in (("source", "target"), ("validation_source", "validation_target")):
@@ -97,12 +124,16 @@ class PairSettings(RunSettings):
 
     def read(self) -> Pairs:
         """Read the pairs to learn from."""
+        from zoo.scratch.pairs.pair_files import read_line_pairs, read_table_pairs
+
         if self.pairs is not None:
             return read_table_pairs(self.pairs, self.source_column, self.target_column, self.encoding, self.errors)
         return read_line_pairs(_given(self.source), _given(self.target), self.encoding, self.errors)
 
     def read_validation(self) -> Pairs | None:
         """Read the pairs to measure on; None if a share is to be held out."""
+        from zoo.scratch.pairs.pair_files import read_line_pairs
+
         if not self.has_validation:
             return None
         return read_line_pairs(

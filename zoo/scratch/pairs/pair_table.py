@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zoo._console import hanging, print_facts
-from zoo.scratch.pairs.pair_choice import FEWEST, RATIO, SHARED
+from zoo.scratch.kept_plan import Plan
+from zoo.scratch.pairs.encoded_pairs import RATIO
+from zoo.scratch.pairs.pair_choice import FEWEST, SHARED
 from zoo.scratch.pairs.translation_scores import bleu_signature
 from zoo.scratch.plan_table import TOKENS_A_ROW, UNKNOWN, duration, few_steps, memory
-from zoo.scratch.run_plan import Plan
 
 if TYPE_CHECKING:
     from zoo.scratch.pairs.pair_run import PairRun
@@ -20,13 +20,6 @@ EQUAL, REPEATED, LEFT_OUT = 0.05, 0.1, 0.05  # shares from which on the user is 
 LONGER = 2.0  # one side's tokens for each of the other
 HEART = 20  # passes over fewer tokens than parameters
 LARGE = 1 << 30  # bytes of files: several gigabytes of memory
-
-
-def show_plan(run: PairRun, plan: Plan) -> None:
-    """Print the plan of a run, and its warnings."""
-    print_facts(plan_facts(run, plan))
-    for warning in warnings_of(run, plan):
-        print(hanging("warning: ", warning), flush=True)
 
 
 def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 import rule_pairs
 from command_line import fail, run
 
-from zoo.cli.training.on_pairs import pair_settings_of
+from zoo.cli.train import settings_of
 
 pytestmark = pytest.mark.usefixtures("quick_speed")
 
@@ -58,7 +58,7 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path):
 
 def test_options_become_settings():
     asked = {"source": "a.en", "target": "a.de", "out": "runs/mine", "text": None, "hours": None, "prompt": None}
-    settings = pair_settings_of(asked | {"batch_tokens": 1024, "decoder_layers": 2, "name": None})
+    settings = settings_of(asked | {"batch_tokens": 1024, "decoder_layers": 2, "name": None})
     assert (settings.model, settings.batch_tokens, settings.decoder_layers) == ("transformer", 1024, 2)
     assert (settings.weight_decay, settings.schedule, settings.text) == (0.01, "inverse_sqrt", ())
 

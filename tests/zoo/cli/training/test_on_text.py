@@ -17,7 +17,7 @@ import pytest
 from command_line import ROOT, fail, invoke, run
 
 import zoo
-from zoo.cli.training.on_text import settings_of
+from zoo.cli.train import settings_of
 from zoo.scratch import round_log, run_plan
 
 pytestmark = pytest.mark.usefixtures("quick_speed")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import rule_pairs
 
+from zoo.scratch.pairs.encoded_pairs import by_length
 from zoo.scratch.pairs.pair_choice import (
     Choice,
-    by_length,
     folded,
     joined,
     look_through,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from zoo.scratch.kept_plan import PLAN, KeptPlan
 from zoo.scratch.pairs.pair_settings import PairSettings
+from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings
 
 ASKED = {"model": "transformer", "text": (), "out": Path("runs/mine")}
@@ -23,6 +26,8 @@ FILES = {"source": "a.en", "target": "a.de"}
         (FILES | {"text": ("a.txt",)}, "received pairs, and text"),
         (FILES | {"validation": ("a.txt",)}, "--validation-source"),
         (FILES | {"validation_source": "b.en"}, "received --validation-source without --validation-target"),
+        (FILES | {"batch_size": 8}, "received pairs, and --batch-size, for training on --text: leave it out"),
+        (FILES | {"field": "body", "prompt": "Hello"}, "received pairs, and --field, --prompt, for training on --text"),
         (FILES | {"source_column": "en"}, "no --pairs TABLE"),
         (
             FILES | {"model": "gpt2"},
@@ -43,6 +48,22 @@ FILES = {"source": "a.en", "target": "a.de"}
 def test_bad_settings(given, message):
     with pytest.raises(ValueError, match=message):
         PairSettings(**ASKED | given)
+
+
+def test_a_run_of_an_older_version_goes_on(tmp_path):
+    """It ignored `--batch-size` and `--field`, and kept them."""
+    keeper = KeptPlan(PairSettings(**ASKED | FILES | {"out": tmp_path / "mine"}))
+    plan = make_plan(keeper.settings, Candidate((1, 2, 16), 1_000, 0.1), 100, 10, 64)
+    keeper.folder.mkdir()
+    keeper.write(plan, [])
+    values = json.loads((keeper.folder / PLAN).read_text())
+    values["settings"] |= {"batch_size": 8, "field": "body"}
+    (keeper.folder / PLAN).write_text(json.dumps(values))
+    assert keeper.read([]) == plan
+    values["settings"]["batch_tokens"] = 8
+    (keeper.folder / PLAN).write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"in .*mine.run: --batch-tokens 4096 \(was 8\)\."):
+        keeper.read([])
 
 
 def test_a_translator_needs_pairs():
