@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -27,11 +26,3 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets at {folder}; set ZOO_DATA to the folder that holds them")
     return folder
-
-
-@pytest.fixture
-def only_new_objects():
-    """Collections of garbage see what the test makes, not the millions of objects of the tests before: seconds each."""
-    gc.freeze()
-    yield
-    gc.unfreeze()

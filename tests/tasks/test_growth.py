@@ -13,8 +13,6 @@ from every_task import FIT, USES, make
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.data.sources.rows import Rows
 
-pytestmark = pytest.mark.usefixtures("only_new_objects")
-
 
 def alive() -> dict[str, int]:
     from tensorflow.python.framework.func_graph import FuncGraph

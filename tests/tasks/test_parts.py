@@ -53,7 +53,6 @@ def test_tasks_that_take_no_pairs(make):
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("only_new_objects")
 def test_tasks_of_a_tokenizer_share_its_graph_and_free_it():
     tokenizer = Tokenizer.train(tiny.TEXTS, vocabulary_size=60)
     setups = [

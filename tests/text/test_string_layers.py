@@ -264,7 +264,6 @@ def test_texts_are_those_of_the_library(tokenizer):
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("only_new_objects")
 def test_what_is_dropped_is_freed():
     def make() -> list[weakref.ref]:
         tokenizer = Tokenizer.train(["one two"], vocabulary_size=40)

@@ -296,7 +296,6 @@ def test_gaps_of_a_long_text_are_bounded(task):
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("only_new_objects")
 def test_what_was_traced_goes_with_its_task():
     tokenizer = Tokenizer.train(["a fine film"], 280, model="byte_pair")
     sizes = {"num_layers": 1, "num_heads": 1, "hidden_dim": 4, "max_length": 16}

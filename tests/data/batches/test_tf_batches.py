@@ -198,7 +198,6 @@ def test_of_a_stream_the_number_is_unknown():
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("only_new_objects")
 def test_rows_are_freed_with_the_last_data_set_made_of_them():
     """TensorFlow keeps what `from_generator` is given for ever: it must not hold the texts of each `fit`."""
     rows = Rows.of([[2, 9, 3], [2, 8, 3]], labels=[1, 0])

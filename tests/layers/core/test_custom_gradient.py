@@ -142,7 +142,6 @@ USERS = ACTIVATIONS | {
 @only_tensorflow
 @pytest.mark.integration(quick=["lean gelu", "silu", "cross entropy"])
 @pytest.mark.parametrize("function", USERS.values(), ids=USERS)
-@pytest.mark.usefixtures("only_new_objects")
 def test_a_graph_is_freed(function):
     import tensorflow as tf
     from tensorflow.python.framework.ops import gradient_registry

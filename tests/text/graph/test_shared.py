@@ -12,7 +12,6 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("only_new_objects")
 def test_one_graph_for_each_padding():
     tokenizer = Tokenizer.train(["the cat"], vocabulary_size=40)
     assert graph_of(tokenizer, 0) is graph_of(tokenizer, 0) is not graph_of(tokenizer, 1)

@@ -5,8 +5,6 @@ import tensorflow as tf
 
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
 
-pytestmark = pytest.mark.usefixtures("only_new_objects")
-
 
 def make() -> tf.lookup.StaticHashTable:
     return lookup_table(["a", "b"], [1, 2], tf.string, tf.int32, -1)
