@@ -72,6 +72,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]):
                 item.own_markers.remove(mark)
 
 
+def pytest_collection_finish():
+    """Leave what was imported out of collections of garbage."""
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _doctest_names(doctest_namespace: dict):
     doctest_namespace["np"] = np
@@ -87,6 +92,19 @@ def pytest_runtest_call(item: pytest.Item):
     start = _processor_seconds()
     yield
     item.stash[SPENT] = _processor_seconds() - start
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None):
+    """After a file, collect its garbage and let later collections leave alone what stays, as the traced graphs do.
+
+    They would walk through millions of objects for seconds: tests of what is freed collect, and Keras for each weight
+    that it replaces.
+    """
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -376,7 +376,7 @@ from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 import os, resource, signal
 folder, out, kill_at, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-tokenized.BATCH, tokenized.COMMIT = 1 << 16, 2
+tokenized.BATCH, tokenized.COMMIT = 1 << 14, 2
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 steps = 0
@@ -402,7 +402,7 @@ print("steps", steps)
 
 @pytest.fixture
 def run(write, tokenizer, tmp_path):
-    write(sentences(10_000))
+    write(sentences(2_500))
     (tmp_path / "tokenizer.json").write_text(tokenizer.to_json())
 
     def run(out: str, kill_at: int = 0, limit: int = 0) -> subprocess.CompletedProcess:
@@ -436,7 +436,7 @@ def test_what_was_committed_is_not_made_again(run, tmp_path):
 @pytest.mark.integration
 def test_a_full_disk(run, tmp_path):
     assert run("whole").returncode == 0
-    done = run("full", limit=200_000)
+    done = run("full", limit=50_000)
     assert "full cannot be written: there is no space left for it. The finished parts are kept" in done.stdout
     assert (tmp_path / "full/journal.json").is_file()
     assert run("full").returncode == 0 and content(tmp_path / "full") == content(tmp_path / "whole")
