@@ -17,6 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w`$])\$([^$\n`]+)\$(?![\w$])", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+MESSAGE = re.compile(r"^(?:INFO|WARNING):tensorflow:.*\n?", re.M)  # of TensorFlow, which it prints where a user types
 LONGEST = 40  # lines of an output that are shown
 
 
@@ -45,7 +46,7 @@ def run(path: Path) -> None:
 
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder).execute()
+    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
@@ -62,13 +63,12 @@ def code_hash(notebook: Any) -> str:
 
 
 def slim(output: Any) -> Any:
-    """Return an output without colours and further forms, with a picture of few colours; None for messages."""
-    if output.get("name") == "stderr":
-        return None
+    """Return an output without colours, messages and further forms, with a picture of few colours; None if empty."""
     if output["output_type"] == "stream":
-        return {**output, "text": COLOUR.sub("", output["text"])}
+        text = MESSAGE.sub("", COLOUR.sub("", output["text"]))
+        return {**output, "text": text} if text and output["name"] != "stderr" else None
     data = output["data"]
-    kind = next(kind for kind in ("image/png", "text/html", "text/plain") if kind in data)
+    kind = next(kind for kind in ("image/png", "text/markdown", "text/html", "text/plain") if kind in data)
     content = small_picture(data[kind]) if kind == "image/png" else data[kind]
     slimmed = {**output, "data": {kind: content}, "metadata": {}}
     return slimmed | ({"execution_count": None} if output["output_type"] == "execute_result" else {})
@@ -113,6 +113,8 @@ def of_output(output: dict[str, Any], picture: str) -> tuple[str, bytes | None]:
     data = output.get("data", {})
     if "image/png" in data:
         return f"![What the cell draws]({picture})", base64.b64decode("".join(data["image/png"]))
+    if "text/markdown" in data:
+        return "".join(data["text/markdown"]), None
     if "text/html" in data and "text/plain" not in data:
         return f'<div class="output">\n{"".join(data["text/html"])}\n</div>', None
     text = COLOUR.sub("", "".join(data.get("text/plain", output.get("text", "")))).rstrip()
