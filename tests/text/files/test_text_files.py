@@ -82,6 +82,12 @@ def test_a_folder_has_its_files_sorted_each_once_and_no_hidden_ones(write, tmp_p
     assert "".join(files) == "cb"
 
 
+def test_a_folder_of_spark_has_its_tables(write, tmp_path):
+    for name in ("_SUCCESS", "_metadata", "_committed_123", "_delta_log/0.json", "part-0.csv", "_mine.txt"):
+        write(name, "text\nHi.\n")
+    assert [file.name for file in TextFiles(tmp_path).files] == ["_mine.txt", "part-0.csv"]
+
+
 def test_patterns(write, tmp_path):
     write("a.txt", "a"), write("b/c.txt", "c"), write("b/d.md", "d"), write("e[1].txt", "e")
     assert joined(str(tmp_path / "**/*.txt")) == "ace"
