@@ -17,6 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w`$])\$([^$\n`]+)\$(?![\w$])", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+PLACE = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")  # of an object that shows nothing else
 MESSAGE = re.compile(r"^(?:INFO|WARNING):tensorflow:.*\n?", re.M)  # of TensorFlow, which it prints where a user types
 LONGEST = 40  # lines of an output that are shown
 
@@ -69,6 +70,8 @@ def slim(output: Any) -> Any:
         return {**output, "text": text} if text and output["name"] != "stderr" else None
     data = output["data"]
     kind = next(kind for kind in ("image/png", "text/markdown", "text/html", "text/plain") if kind in data)
+    if kind == "text/plain" and PLACE.fullmatch("".join(data[kind])):
+        return None
     content = small_picture(data[kind]) if kind == "image/png" else data[kind]
     slimmed = {**output, "data": {kind: content}, "metadata": {}}
     return slimmed | ({"execution_count": None} if output["output_type"] == "execute_result" else {})
