@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w`$])\$([^$\n`]+)\$(?![\w$])", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FOLDER = re.compile(re.escape(f"{gettempdir()}{os.sep}") + r"tmp\w+/?")
-SECONDS = re.compile(r"(?<=\.\.\. )\d+\.\d s$", re.M)  # of a step of a command
+SECONDS = re.compile(r"(?:\.\.\. |^)\d+\.\d s$", re.M)  # of a step of a command
 PLACE = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")  # of an object that shows nothing else
 MESSAGE = re.compile(r"^(?:INFO|WARNING):tensorflow:.*\n?", re.M)  # of TensorFlow, which it prints where a user types
 LONGEST = 40  # lines of an output that are shown
@@ -72,7 +72,7 @@ def slim(output: Any) -> Any:
     """Return an output without noise and further forms, with a picture of few colours; None if nothing is left."""
     if output["output_type"] == "stream":
         text = output["text"]
-        for noise, instead in ((COLOUR, ""), (MESSAGE, ""), (FOLDER, ""), (SECONDS, "s")):
+        for noise, instead in ((COLOUR, ""), (MESSAGE, ""), (FOLDER, ""), (SECONDS, "... s")):
             text = noise.sub(instead, text)
         return {**output, "text": text} if text and output["name"] != "stderr" else None
     data = output["data"]
