@@ -9,15 +9,22 @@ import base64
 import hashlib
 import io
 import json
+import os
 import re
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\w`$])\$([^$\n`]+)\$(?![\w$])", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+FOLDER = re.compile(re.escape(f"{gettempdir()}{os.sep}") + r"tmp\w+/?")
+SECONDS = re.compile(r"(?:\.\.\. |^)\d+\.\d s$", re.M)  # of a step of a command
+PLACE = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")  # of an object that shows nothing else
+MESSAGE = re.compile(r"^(?:INFO|WARNING):tensorflow:.*\n?", re.M)  # of TensorFlow, which it prints where a user types
 LONGEST = 40  # lines of an output that are shown
+LARGE = 80_000  # bytes of a picture
 
 
 def files() -> list[Path]:
@@ -45,7 +52,7 @@ def run(path: Path) -> None:
 
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder).execute()
+    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=folder, coalesce_streams=True).execute()
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
@@ -62,25 +69,31 @@ def code_hash(notebook: Any) -> str:
 
 
 def slim(output: Any) -> Any:
-    """Return an output without colours and further forms, with a picture of few colours; None for messages."""
-    if output.get("name") == "stderr":
-        return None
+    """Return an output without noise and further forms, with a picture of few colours; None if nothing is left."""
     if output["output_type"] == "stream":
-        return {**output, "text": COLOUR.sub("", output["text"])}
+        text = output["text"]
+        for noise, instead in ((COLOUR, ""), (MESSAGE, ""), (FOLDER, ""), (SECONDS, "... s")):
+            text = noise.sub(instead, text)
+        return {**output, "text": text} if text and output["name"] != "stderr" else None
     data = output["data"]
-    kind = next(kind for kind in ("image/png", "text/html", "text/plain") if kind in data)
+    kind = next(kind for kind in ("image/png", "text/markdown", "text/html", "text/plain") if kind in data)
+    if kind == "text/plain" and PLACE.fullmatch("".join(data[kind])):
+        return None
     content = small_picture(data[kind]) if kind == "image/png" else data[kind]
     slimmed = {**output, "data": {kind: content}, "metadata": {}}
     return slimmed | ({"execution_count": None} if output["output_type"] == "execute_result" else {})
 
 
 def small_picture(picture: str) -> str:
-    """Return a PNG in base64 with a palette of 64 colours."""
+    """Return a PNG in base64 with a palette of 64 colours, or of 16 where it would be large."""
     from PIL import Image
 
-    found = io.BytesIO()
     image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
-    image.quantize(64).save(found, "PNG", optimize=True)
+    for colours in (64, 16):
+        found = io.BytesIO()
+        image.quantize(colours).save(found, "PNG", optimize=True)
+        if found.tell() < LARGE:
+            break
     return base64.b64encode(found.getvalue()).decode()
 
 
@@ -113,6 +126,8 @@ def of_output(output: dict[str, Any], picture: str) -> tuple[str, bytes | None]:
     data = output.get("data", {})
     if "image/png" in data:
         return f"![What the cell draws]({picture})", base64.b64decode("".join(data["image/png"]))
+    if "text/markdown" in data:
+        return "".join(data["text/markdown"]), None
     if "text/html" in data and "text/plain" not in data:
         return f'<div class="output">\n{"".join(data["text/html"])}\n</div>', None
     text = COLOUR.sub("", "".join(data.get("text/plain", output.get("text", "")))).rstrip()

@@ -128,7 +128,10 @@ def files_with(files: Mapping[str, bytes], library: tokenizers.Tokenizer, tokens
 
 def _check_is_new(library: tokenizers.Tokenizer, token: str) -> None:
     number = library.token_to_id(token)
-    ids = library.encode(token, add_special_tokens=False).ids if number is None else [number]
+    try:
+        ids = library.encode(token, add_special_tokens=False).ids if number is None else [number]
+    except Exception:  # of the library: of a vocabulary of characters without an unknown token, that lacks one
+        return
     if len(ids) == 1 and (number is not None or ids[0] != _unknown_id(library)):
         raise ValueError(
             f"{token!r} is a token of the vocabulary already: id {ids[0]}, {library.id_to_token(ids[0])!r}. Leave it "

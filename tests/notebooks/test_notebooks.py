@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 ABSOLUTE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|Users|work|tmp|mnt|usr|var|opt|data|content)\b|\b[A-Za-z]:\\")
 
 MOST_BYTES = 300_000  # of a notebook with its outputs
+MOST_LINES = 100  # of one output
+NOISE = re.compile(
+    r"<Figure|<IPython|:tensorflow:|\bat 0x[0-9a-f]|━|^[IWE]0000 |Warning:|\b\d+(\.\d+)? (ms|s|minutes) (left|a step)",
+    re.M,
+)
 GENERATOR = runpy.run_path(str(ROOT / "docs" / "generator" / "notebooks.py"))
 
 notebook_test = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -36,10 +42,7 @@ def test_outputs_are_of_the_code_beside_them(path):
     """`python docs/generator/notebooks.py NAME` runs a notebook and writes its outputs."""
     notebook = read(path)
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    if "outputs_of" not in notebook["metadata"]:
-        assert not [cell["source"] for cell in cells if cell["outputs"]]
-        return
-    assert notebook["metadata"]["outputs_of"] == GENERATOR["code_hash"](notebook)
+    assert notebook["metadata"].get("outputs_of") == GENERATOR["code_hash"](notebook)
     assert [cell["source"] for cell in cells if "print(" in "".join(cell["source"]) and not cell["outputs"]] == []
 
 
@@ -52,6 +55,39 @@ def test_outputs_are_small_and_without_noise(path):
     assert not [cell["source"] for cell in cells if cell["execution_count"] is not None or cell["metadata"]]
     assert not [output for output in outputs if output.get("name") == "stderr" or output["output_type"] == "error"]
     assert all(len(output.get("data", ["text"])) == 1 for output in outputs)
+    shown = [text for output in outputs for text in (output.get("text", ""), *output.get("data", {}).values())]
+    assert [text for text in map("".join, shown) if NOISE.search(text)] == []
+    assert [len(text.splitlines()) for text in map("".join, shown) if len(text.splitlines()) > MOST_LINES] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["<Figure size 640x480>", "<x object at 0x7f3a>", "9/9 ━━━ 3s", "W0000 a", "12.5 s left"]
+)
+def test_noise_is_recognised(text):
+    assert NOISE.search(text)
+
+
+def test_messages_are_left_out():
+    stream = {"output_type": "stream", "name": "stdout"}
+    message = "INFO:tensorflow:Assets written to: a\n"
+
+    assert GENERATOR["slim"](stream | {"text": f"{message}loss 2\n{message}"}) == stream | {"text": "loss 2\n"}
+    assert GENERATOR["slim"](stream | {"text": message}) is None
+    saved = f"save {Path(tempfile.gettempdir(), 'tmp1ab_c')}/mine ... 2.1 s\n"
+    assert GENERATOR["slim"](stream | {"text": saved})["text"] == "save mine ... s\n"
+    history = {"text/plain": "<keras.src.callbacks.history.History at 0x7fe68f5a6b90>"}
+    assert GENERATOR["slim"]({"output_type": "execute_result", "data": history}) is None
+    assert GENERATOR["slim"](stream | {"text": "a", "name": "stderr"}) is None
+
+
+def test_tables_are_kept_as_tables():
+    """Jupyter gives them as Markdown, and as the name of an object."""
+    table = "| a |\n|---|\n| 1 |"
+    data = {"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": table}
+    kept = GENERATOR["slim"]({"output_type": "display_data", "data": data})
+
+    assert kept["data"] == {"text/markdown": table}
+    assert GENERATOR["of_output"](kept, "a.png") == (table, None)
 
 
 @notebook_test

@@ -58,6 +58,13 @@ def test_a_vocabulary_of_characters_finds_them_anywhere():
     assert widened(old, ["Cl", "Br"]).encode("CCl(Br)C").tokens == ["C", "Cl", "(", "Br", ")", "C"]
 
 
+def test_a_vocabulary_that_lacks_letters_of_a_new_token():
+    """Without an unknown token the library cannot read it until it is added."""
+    tokenizer = Tokenizer.train(["the cat sat"], model="character", special_tokens=["<e>"])
+    wider = tokenizer.with_tokens(["Metformin"])
+    assert wider.encode(["a Metformin"])[0].ids[-1] == tokenizer.vocabulary_size
+
+
 def test_the_file_says_so(pair):
     added = {token["content"]: token["single_word"] for token in json.loads(pair[1].to_str())["added_tokens"]}
     assert {name: added[name] for name in NEW} == {name: name not in ("<b>", "東京", "ไทย") for name in NEW}

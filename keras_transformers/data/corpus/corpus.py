@@ -21,7 +21,7 @@ from keras_transformers.utils.safe_files import full_disk_as_error, locked, repl
 from keras_transformers.utils.untrusted import shown
 
 FACTS = "corpus.json"
-FORMAT = 3  # raised when the same text would be written otherwise
+FORMAT = 4  # raised when the same text would be written otherwise
 KEPT = "The finished parts are kept: make room, and repeat the call to resume."
 
 
@@ -65,8 +65,8 @@ def make_corpus(
         tokenizer: Cuts it. Its special tokens are not added.
         folder: Folder to write; it is made if missing.
         held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. A corpus of
-            enough documents, at least 20, holds out whole documents at equal distances, any other one sections. If the
-            share is less than 1,024 characters, a section of 1,024 is held out.
+            enough documents, at least 20, holds out whole documents at equal distances, if these can have about the
+            share, any other one sections. If the share is less than 1,024 characters, a section of 1,024 is held out.
         held_out_files: Instead, text that was held out already.
         end_id: The token to append to each document; None for none.
         seed: Random seed for the held-out split.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ FEWEST_DOCUMENTS = 20
 PIECE = 4 << 10  # characters of one text for the tokenizer: of 16,384, it takes a third longer
 SHORTEST_SECTION, LONGEST_SECTION = 4 << 10, 1 << 20  # characters
 FEWEST_CHARACTERS = 1 << 10  # that a small corpus holds out where it can: a row of tokens or more
+UNLIKE = 2.0  # times the share that was asked for, or its inverse: more is not what was asked for
 MOST_HELD_OUT = 5_000_000  # characters: enough for a loss to three digits
 
 
@@ -41,7 +42,7 @@ class Split:
     piece: int
 
     @classmethod
-    def of(cls, characters: int, documents: int, share: float, seed: int) -> Split:
+    def of(cls, characters: int, documents: int, share: float, seed: int, lengths: Sequence[int] = ()) -> Split:
         """Choose the rule for a corpus.
 
         Args:
@@ -50,6 +51,7 @@ class Split:
                 a small corpus in which the share is less than 1,024 characters, a section of 1,024 characters is held
                 out.
             seed: Random seed for the choice of the first unit.
+            lengths: Characters of each document; empty for very many, of which every n-th one has its share.
 
         Raises:
             ValueError: The corpus is too small for two sides.
@@ -59,7 +61,9 @@ class Split:
         every = max(2, int(np.ceil(1 / share)), -(-characters // MOST_HELD_OUT))
         rng = np.random.default_rng(seed)
         if documents >= max(FEWEST_DOCUMENTS, every) and characters <= documents * LONGEST_SECTION:
-            return cls(None, every, int(rng.integers(every)), PIECE)
+            first = _fair_first(lengths, every, int(rng.integers(every)))
+            if first is not None:
+                return cls(None, every, first, PIECE)
         fitting = max(characters // every, min(FEWEST_CHARACTERS, characters // 2))  # one unit has the share, or more
         unit = min(max(characters // 200, SHORTEST_SECTION), LONGEST_SECTION, fitting)
         piece = PIECE if unit >= PIECE else max(unit // 4, 1)  # of a small unit, parts: where it ends is a piece's end
@@ -74,6 +78,21 @@ class Split:
             yield SidedText(section.text, number % self.every == self.first, section.ends_document)
             characters += len(section.text)
             documents += section.ends_document
+
+
+def _fair_first(lengths: Sequence[int], every: int, first: int) -> int | None:
+    """Return the first document to hold out, `first` or the next one with which the share is about what was asked for;
+    None if it is with none, as where one document is most of the corpus.
+
+    >>> _fair_first([5] * 40, 20, 3), _fair_first([5] * 39 + [5000], 20, 3), _fair_first([100] * 20 + [1] * 20, 20, 3)
+    (3, None, 3)
+    """
+    if not lengths:
+        return first
+    shares = np.bincount(np.arange(len(lengths)) % every, lengths, every) * every / sum(lengths)
+    order = np.roll(np.arange(every), -first)
+    fair = order[(shares[order] * UNLIKE >= 1) & (shares[order] <= UNLIKE)]
+    return int(fair[0]) if fair.size else None
 
 
 def given_sides(train: TextFiles, held_out: TextFiles | None) -> Iterator[SidedText]:

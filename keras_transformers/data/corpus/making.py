@@ -85,7 +85,8 @@ class Making:
     def make(self, share: float, end_id: int | None, seed: int) -> CorpusFacts:
         """Make what is missing in the folder, and return the facts."""
         survey = self._survey()
-        split = None if self.held_out_files else Split.of(survey.characters, survey.documents, share, seed)
+        counts = survey.characters, survey.documents, share, seed, survey.lengths
+        split = None if self.held_out_files else Split.of(*counts)
         copies = HeldOutCopies()
         for piece in self._pieces(split, "comparing", survey):
             copies.note(piece)
@@ -115,7 +116,9 @@ class Making:
         with contextlib.suppress(ValueError, TypeError, KeyError):  # there is none, or it is damaged
             values = read_json(path, "the survey of a corpus", MOST_BYTES)
             if values["key"] == self.key:
-                return Survey(**{**values["survey"], "files": tuple(map(tuple, values["survey"]["files"]))})
+                found = values["survey"]
+                files, lengths = tuple(map(tuple, found["files"])), tuple(found["lengths"])
+                return Survey(**{**found, "files": files, "lengths": lengths})
         forget_tokens(self.folder)
         parts = [survey_text(files, self.tell) for files in (self.files, self.held_out_files) if files]
         survey = sum(parts[1:], parts[0])
@@ -143,6 +146,7 @@ class Making:
 
 def _facts(survey: Survey, progress: Progress, copies: HeldOutCopies) -> CorpusFacts:
     counts: dict[str, Any] = asdict(survey) | {"files": survey.files}
+    counts.pop("lengths")  # they were for the split
     return CorpusFacts(
         **counts,
         train_tokens=progress.tokens[0],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from keras_transformers.text.files.text_files import Section, TextFiles
@@ -12,18 +13,22 @@ from keras_transformers.text.files.text_files import Section, TextFiles
 READ = 1 << 20  # bytes, or characters, at a time
 SAMPLED, LARGEST_SAMPLE, LEAST_SAMPLE = 1 << 26, 1 << 18, 1 << 12  # bytes of all files, and of one
 SAMPLES = 64  # parts that they are read in
+MOST_LENGTHS = 1 << 16  # of documents
 Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The result of reading a corpus: its files as (name, bytes, sha256), and the counts of its text."""
+    """The result of reading a corpus: its files as (name, bytes, sha256), the counts of its text, and the characters of
+    each document, or nothing where there are more than `MOST_LENGTHS`.
+    """
 
     files: tuple[tuple[str, int, str], ...]
     characters: int
     documents: int
     lines: int
     longest_line: int
+    lengths: tuple[int, ...] = ()
 
     def __add__(self, other: Survey) -> Survey:
         """Return the survey of two corpora together."""
@@ -34,6 +39,7 @@ class Survey:
             self.documents + other.documents,
             self.lines + other.lines,
             longest,
+            self.lengths + other.lengths if self.lengths and other.lengths else (),
         )
 
 
@@ -58,15 +64,19 @@ def survey_text(files: TextFiles, tell: Tell) -> Survey:
     """
     lines = _LineCount()
     characters = documents = told = 0
+    ends = [0]  # of the first documents
     for section in files.sections(READ):
         characters += len(section.text)
         documents += section.ends_document
+        if section.ends_document and documents <= MOST_LENGTHS:
+            ends.append(characters)
         lines.add(section)
         if characters - told >= READ:
             told = characters
             tell("reading", min(characters, files.size), files.size)
     stored = tuple((str(path), path.stat().st_size, sha256_of(path)) for path in files.files)
-    return Survey(stored, characters, documents, lines.count, lines.longest)
+    lengths = tuple(end - begin for begin, end in pairwise(ends)) if documents <= MOST_LENGTHS else ()
+    return Survey(stored, characters, documents, lines.count, lines.longest, lengths)
 
 
 class _LineCount:

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from keras_transformers.text.files.other_encodings import encodings_of, escapes_hint, hint, zero_bytes_hint
+from keras_transformers.text.files.other_encodings import (
+    encodings_of,
+    escapes_hint,
+    fitting_hint,
+    hint,
+    zero_bytes_hint,
+)
 from keras_transformers.text.files.packed import BLOCK, byte_blocks
 from keras_transformers.utils.untrusted import shown
 
@@ -78,6 +84,8 @@ def decoded_blocks(path: Path, encoding: str, errors: str = "strict") -> Iterato
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             bad, text = error, error.object[: error.start].decode("utf-8") if encoding == "utf-8" else ""
+        except UnicodeError as error:  # of UTF-16 without a byte order mark
+            raise ValueError(f"{path} cannot be decoded as {encoding} ({error}). {fitting_hint(path)}") from None
         if "\x1b$" in text and (mark := ESCAPE.search(text)):
             raise _escaped(path, encoding, line + text.count("\n", 0, mark.start()))
         if begins:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_transformers.utils.untrusted import check_file, nearest
+
+# What Spark, Dask and Delta Lake keep about the tables of a folder.
+ABOUT = re.compile(r"_(?:SUCCESS|(?:common_)?metadata|spark_metadata|delta_log|temporary|(?:started|committed)_\d+)")
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
@@ -16,8 +20,8 @@ def find_text_files(paths: Paths, without: Sequence[str | os.PathLike] = ()) -> 
     """Return the files that paths, folders and patterns name, sorted, each once.
 
     Args:
-        paths: One or several of: a file; a folder, for every file below it whose path has no hidden part; a pattern
-            such as `texts/**/*.txt`.
+        paths: One or several of: a file; a folder, for every file below it whose path has no hidden part, without what
+            Spark notes about its tables, such as `_metadata`; a pattern such as `texts/**/*.txt`.
         without: Folders that are left out where a folder or a pattern is searched, such as one that is written.
 
     Raises:
@@ -70,4 +74,4 @@ def _lies_in(file: Path, folders: Sequence[Path]) -> bool:
 
 
 def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    return any(part.startswith(".") or ABOUT.fullmatch(part) for part in path.parts)

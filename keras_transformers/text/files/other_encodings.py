@@ -20,6 +20,9 @@ ESCAPING = ("iso2022_jp", "iso2022_jp_2", "iso2022_kr")
 SAMPLE = 64 << 10  # bytes of lines that are not ASCII
 MOST_MESS = 0.35  # of charset_normalizer: 0.2 is its own, which refuses short texts in capitals or with many accents
 MOST_NAMES, FEW = 6, 12
+LATIN = ("iso8859-1", "iso8859-15")
+CONTROLS_OF_LATIN = re.compile(rb"[\x80-\x9f]")  # where cp1252 has quotes and dashes
+SHOWN = 40  # characters of a word in a message
 CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # that texts do not have
 
 
@@ -72,6 +75,44 @@ def zero_bytes_hint(path: Path, encoding: str) -> str:
     if name := _utf16(path, _look(path, encoding, encoding)):
         return _only(path, name)
     return "Leave it out (a pattern such as 'texts/*.txt' chooses files), or say encoding=."
+
+
+def fitting_hint(path: Path) -> str:
+    """Return what to do about a file that an encoding cannot even begin to decode."""
+    looked = _look(path, "utf-8", "")
+    if name := _utf16(path, looked):
+        return _only(path, name)
+    fitting = ["utf-8"] if "utf-8" in looked.fitting else _ranked(looked)
+    names = ", ".join(map(repr, fitting)) or "none of the usual ones"
+    return f"Encodings that decode the whole file: {names}. Say encoding=."
+
+
+def doubt(path: Path, encoding: str) -> str | None:
+    """Return why an encoding that decodes the begin of a file may still be the wrong one; None without a reason.
+
+    Example:
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = path.write_bytes(b"It\\x92s")
+    >>> doubt(path, "iso8859-1").replace(str(path), path.name)
+    "a.txt: iso8859-1 makes a control character of 0x92, which is '’' in 'cp1252': check encoding=."
+    """
+    begin = next(byte_blocks(path), b"")
+    if encoding in LATIN and (found := CONTROLS_OF_LATIN.search(begin)):
+        letter = found[0].decode("cp1252", "replace")
+        return (
+            f"{path}: {encoding} makes a control character of 0x{found[0].hex()}, which is {letter!r} in 'cp1252': "
+            "check encoding=."
+        )
+    if encoding.startswith("utf") or begin.isascii():
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeDecodeError:
+        return None
+    word = next(word for word in text.split() or [text] if not word.isascii())
+    return f"{path} is read as {encoding}, and is text in 'utf-8', too, with {word[:SHOWN]!r}: check encoding=."
 
 
 def escapes_hint(path: Path) -> str:

@@ -28,6 +28,13 @@ BEGINS = {  # of files that have another ending than their content
     b"PK\x03\x04": "an archive or an office document: name it .zip if it holds one text, else save its text as .txt",
     b"PAR1": "Parquet: name it .parquet",
     b"%PDF-": "a PDF: save its text as .txt",
+    b"{\\rtf": "rich text (RTF): save its text as .txt",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an office document: save its text as .txt",
+    b"ARROW1\0\0": "Arrow: save it as .parquet",
+    b"\xff\xff\xff\xff": "a stream of Arrow, if it is a table: save it as .parquet",
+    b"\x04\x22\x4d\x18": "compressed by lz4: unpack it",
+    b"\x1f\x9d": "compressed by compress: unpack it",
+    b"SQLite format 3\0": "a database: save its texts as .csv or .jsonl",
 }
 
 

@@ -161,7 +161,10 @@ def _twice(record: Mapping[str, Any], column: Column) -> str | None:
 def checked_text(where: str, field: Column, value: Any) -> str:
     """Return a value that is text; raise a `ValueError` with its place if it is not."""
     if not isinstance(value, str):
-        raise ValueError(f"{where}: expected text as {field!r}, received {shown(value)}. Leave such records out.")
+        remedy = "Leave such records out."
+        if isinstance(value, (list, Mapping)):  # as `DataFrame.to_json()` writes a whole column
+            remedy = "Save one record per text (pandas: orient='records'), or leave such records out."
+        raise ValueError(f"{where}: expected text as {field!r}, received {shown(value)}. {remedy}")
     if not value.isascii() and (surrogate := SURROGATE.search(value)):
         raise ValueError(
             f"{where}: the lone surrogate {surrogate[0]!r} at character {surrogate.start():,} is no character. Put "

@@ -109,6 +109,10 @@ def hint_of_row(row: Sequence[str]) -> str:
     """Return a hint for the error of a row of another width, or of a header without a column."""
     if any(field[:1] == " " and field.lstrip(" ")[:1] == '"' for field in row):
         return ' No space may occur between a comma and a quote (").'
+    if row and row[0].lower().startswith("sep="):
+        return " Its first line, sep=, is a note for Excel: remove it."
+    if len(row) == 1 and "|" in row[0]:
+        return " The file is separated by vertical bars: save it with commas."
     if len(row) == 1 and ";" in row[0]:
         return " The file is separated by semicolons: save it with commas."
     if len(row) == 1 and "\t" in row[0]:

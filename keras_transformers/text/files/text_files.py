@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors, decoded_blocks, lines_of
 from keras_transformers.text.files.found_files import Paths, find_text_files
+from keras_transformers.text.files.other_encodings import doubt
 from keras_transformers.text.files.packed import is_packed, kind_of
 from keras_transformers.text.files.records import (
     PARQUET,
@@ -23,6 +24,7 @@ from keras_transformers.text.files.records import (
 from keras_transformers.text.files.zipped import parts_of
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.text_checks import SURROGATE
+from keras_transformers.utils.untrusted import warn_user
 
 PIECE = 16384  # characters of a piece when iterating
 FIELD = "text"
@@ -174,6 +176,8 @@ class TextFiles:
         if kind_of(path) == ".tmx":
             raise ValueError(f"{path} is a translation memory, texts in two languages: give it as --pairs.")
         next((list(islice(blocks, 2)) for _, blocks in self._documents(path)), None)  # a fault follows what is good
+        if kind_of(path) != PARQUET and (reason := doubt(path, self.encoding)):
+            warn_user(reason)
 
 
 def is_compressed(path: Path) -> bool:

@@ -91,6 +91,29 @@ def test_few_documents_hold_out_sections_of_a_small_share(tokenizer, tmp_path):
     assert 0.005 < corpus.held_out.num_characters / sum(map(len, texts)) < 0.02
 
 
+@pytest.mark.parametrize("place", [0, 7, 17])
+def test_one_document_that_is_most_of_the_text_is_no_side(tokenizer, tmp_path, place):
+    """Whole documents would be nothing of it, or all: sections are held out."""
+    texts = [f"Document {number} is short." for number in range(40)]
+    texts[place] = sentences(2_000)
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    for seed in range(3):
+        corpus = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "corpus", seed=seed)
+        assert 0.025 < corpus.held_out.num_characters / corpus.facts.characters < 0.1
+
+
+def test_documents_of_unlike_lengths_hold_out_about_the_share():
+    lengths = [3000, *[10] * 199] * 20  # each 200th, so that ten in two hundred are the long ones, or none is
+    splits = [Split.of(sum(lengths), len(lengths), 0.05, seed, lengths) for seed in range(20)]
+    assert all(split.unit is not None for split in splits)
+    lengths = [int(length) for length in np.random.default_rng(0).lognormal(5, 1, 2000)]
+    for seed in range(20):
+        split = Split.of(sum(lengths), len(lengths), 0.05, seed, lengths)
+        share = sum(lengths[split.first :: split.every]) / sum(lengths)
+        assert split.unit is None and 0.025 < share < 0.1
+        assert split == Split.of(sum(lengths), len(lengths), 0.05, seed)  # what was fair stays
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_documents_are_held_out_whole(tokenizer, tmp_path, seed):
     texts = [f"Document {number} begins. " * (number % 7 + 1) for number in range(50)]

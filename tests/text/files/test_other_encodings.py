@@ -83,6 +83,37 @@ def test_a_mark_of_another_encoding(tmp_path):
     assert "".join(TextFiles(tmp_path / "a.txt", encoding="utf-8-sig")) == "Zürich"
 
 
+@pytest.mark.parametrize(
+    ("content", "advice"), [("你好，世界。\n".encode("utf-16-le"), "utf-16-le"), (b"plain", "utf-8")]
+)
+def test_utf16_without_its_mark(tmp_path, content, advice):
+    (tmp_path / "a.txt").write_bytes(content * 50)
+    with pytest.raises(ValueError, match=rf"a\.txt cannot be decoded as utf-16 \(.*BOM\).*'{advice}'"):
+        TextFiles(tmp_path / "a.txt", encoding="utf-16")
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "message"),
+    [
+        ("utf-8", "cp1252", r"a\.txt is read as cp1252, and is text in 'utf-8', too, with 'Grüße,': check encoding="),
+        ("utf-8", "gbk", "a.txt is read as gbk, and is text in 'utf-8'"),
+        ("cp1252", "latin-1", r"a\.txt: iso8859-1 makes a control character of 0x84, which is '„' in 'cp1252'"),
+    ],
+)
+def test_an_encoding_that_decodes_and_is_wrong(tmp_path, written, read, message):
+    (tmp_path / "a.txt").write_bytes("Grüße, „so“ sagt er’s.\n".encode(written) * 4)
+    with pytest.warns(UserWarning, match=message):
+        TextFiles(tmp_path / "a.txt", encoding=read, errors="replace")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-8", "gbk"])
+def test_an_encoding_that_is_right(tmp_path, encoding):
+    text = "你好，世界。\n" if encoding == "gbk" else GERMAN
+    (tmp_path / "a.txt").write_bytes(text.encode(encoding))
+    assert "".join(TextFiles(tmp_path / "a.txt", encoding=encoding)) == text
+
+
 @pytest.mark.parametrize("content", [b"", b"\x81\x8d\xff\xfe\xc0" * 99, b"\xff"])
 def test_no_encoding_and_hostile_bytes(tmp_path, content):
     (tmp_path / "a.txt").write_bytes(content)

@@ -53,6 +53,16 @@ def test_a_compressed_file_of_another_name(tmp_path, ending):
         TextFiles(path)
 
 
+@pytest.mark.parametrize(
+    ("begin", "what"),
+    [(b"{\\rtf1\\ansi Hi.}", "rich text"), (b"ARROW1\0\0", "Arrow"), (b"SQLite format 3\0", "a database")],
+)
+def test_a_file_of_an_office_or_a_database(tmp_path, begin, what):
+    (tmp_path / "a.txt").write_bytes(begin + b"\n")
+    with pytest.raises(ValueError, match=rf"a\.txt is not a text file, it is {what}.*: save its? ?\w* as \."):
+        TextFiles(tmp_path / "a.txt")
+
+
 def test_a_zip(tmp_path):
     (tmp_path / "a.zip").write_bytes(zipped(b"id,text\n1,The fox.\n", "deep/table.CSV", zipfile.ZIP_STORED))
     assert kind_of(tmp_path / "a.zip") == ".csv" and "".join(TextFiles(tmp_path / "a.zip")) == "The fox."

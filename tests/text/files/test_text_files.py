@@ -82,6 +82,12 @@ def test_a_folder_has_its_files_sorted_each_once_and_no_hidden_ones(write, tmp_p
     assert "".join(files) == "cb"
 
 
+def test_a_folder_of_spark_has_its_tables(write, tmp_path):
+    for name in ("_SUCCESS", "_metadata", "_committed_123", "_delta_log/0.json", "part-0.csv", "_mine.txt"):
+        write(name, "text\nHi.\n")
+    assert [file.name for file in TextFiles(tmp_path).files] == ["_mine.txt", "part-0.csv"]
+
+
 def test_patterns(write, tmp_path):
     write("a.txt", "a"), write("b/c.txt", "c"), write("b/d.md", "d"), write("e[1].txt", "e")
     assert joined(str(tmp_path / "**/*.txt")) == "ace"
@@ -165,6 +171,9 @@ def late(content: bytes) -> bytes:
         ("a.jsonl", '{"body": "a", "id": 1}', r"a\.jsonl, line 1: no 'text'; the object has 'body', 'id'\. Say field="),
         ("a.jsonl", "{}", r"the object has no keys"),
         ("a.jsonl", '{"text": null}', r"a\.jsonl, line 1: expected text as 'text', received None"),
+        ("a.json", '{"text": {"0": "a", "1": "b"}}', r"a\.json, record 1: expected text .* orient='records'"),
+        ("a.csv", "sep=;\ntext;id\na;1\n", r"no column 'text'.* Its first line, sep=, is a note for Excel"),
+        ("a.csv", "text|id\na|1\n", r"no column 'text'.* separated by vertical bars"),
         ("a.jsonl", '{"text": "a\\ud800"}', r"line 1: the lone surrogate '\\ud800' at character 1"),
         ("a.jsonl", b'{"text": "a"}\n{"text": "\xf6"}', r"a\.jsonl, line 2, byte 24: 0xf6"),
         ("a.jsonl", b'{"text": ' + b"[" * 100_000, r"a\.jsonl, line 1: not JSON"),
