@@ -21,7 +21,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```|^    .*?$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"<!-- options (\w+) -->")
 # Pages of the site that stand elsewhere in the repository.
-ELSEWHERE = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+ELSEWHERE = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing/index.md"}
 sources: dict[str, str] = {}  # of each page of the site, its file in the repository
 
 
