@@ -22,7 +22,9 @@ CODE = re.compile(r"(^```.*?^```|^    .*?$|`[^`\n]+`)", re.MULTILINE | re.DOTALL
 INDEX = re.compile(r"<!-- api -->.*<!-- /api -->", re.DOTALL)
 # Of an object of the API: its signature, and the first sentence that follows.
 SIGNATURE = re.compile(
-    r'(<div class="doc-signature highlight">.*?</div>)(\s*<div class="doc doc-contents[^>]*>\s*)(<p>.*?</p>)', re.DOTALL
+    r'(<div class="doc-signature highlight">(?:(?!</div>).)*</div>)'
+    r'(\s*<div class="doc doc-contents[^>]*>\s*)(<p>.*?</p>)',
+    re.DOTALL,
 )
 MOST_LINES = 6  # of a signature that stands before the first sentence
 OPTIONS = re.compile(r"<!-- options (\w+) -->")
@@ -72,7 +74,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
 def behind_the_sentence(found: re.Match) -> str:
     """Return a signature, what follows it, and the first sentence, in the order in which they are read."""
     signature, between, sentence = found.groups()
-    is_long = len(signature.strip().splitlines()) > MOST_LINES
+    is_long = signature.count("\n") > MOST_LINES
     return f"{between}{sentence}{signature}" if is_long else found[0]
 
 
