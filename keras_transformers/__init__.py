@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.training.optimizers.schedules import WarmupLinear as WarmupLinear
     from keras_transformers.training.resuming.resume import Resume as Resume
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 QuietImport.install()
 
 _NAMES = {

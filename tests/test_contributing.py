@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files, hooks and tables that exist."""
+"""CONTRIBUTING.md is short; it and docs/contributing name files, hooks and tables that exist."""
 
 from __future__ import annotations
 
@@ -15,18 +15,26 @@ from keras_transformers.tasks.contract.kind import Kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-FOLDERS = (ROOT, ROOT / "keras_transformers", ROOT / "tests")
-MADE = ("runs/", "FOLDER", "DIR", "OUT", ".venv", "../", "requirements")  # by a user, not in the repository
-
-
-def section(title: str) -> str:
-    return TEXT[TEXT.index(f"## {title}\n") :].split("\n## ")[0]
+FIRST = ROOT / "CONTRIBUTING.md"
+PAGES = {path.name: path.read_text("utf-8") for path in (FIRST, *sorted((ROOT / "docs" / "contributing").glob("*.md")))}
+TEXT = re.sub(r"```.*?```", "", "\n".join(PAGES.values()), flags=re.DOTALL)  # its code is run: test_guides.py
+FOLDERS = (ROOT, ROOT / "keras_transformers", ROOT / "tests", ROOT / "docs" / "contributing")
+MADE = (
+    "modeling_",
+    "runs/",
+    "FOLDER",
+    "DIR",
+    "OUT",
+    ".venv",
+    "../",
+    "requirements",
+)  # by a user, not in the repository
 
 
 def paths() -> list[str]:
     """What stands in code marks or links and looks like a file or a folder of ours."""
     marked = re.findall(r"`([^`\n]+)`", TEXT) + re.findall(r"\]\(([^)]+)\)", TEXT)
+    marked = [text.removeprefix("../../") for text in marked]
     found = {text for text in marked if re.fullmatch(r"[\w./<>-]+(/|\.(py|md|npz|json))", text)}
     return sorted(text for text in found if not text.startswith(MADE) and text not in ("train.txt", "valid.txt"))
 
@@ -39,16 +47,16 @@ def exists(path: str) -> bool:
 def test_files_that_are_named_exist():
     of_a_checkpoint = ("tokenizer.json", "README.md")
     missing = [path for path in paths() if path not in of_a_checkpoint and not exists(path)]
-    assert_none(missing, "CONTRIBUTING.md names only files and folders of the repository:")
+    assert_none(missing, "CONTRIBUTING.md and docs/contributing name only files and folders of the repository:")
 
 
 def test_paths_are_found():
-    assert {"keras_transformers/tasks/masked_lm.py", "families/<kind>/<family>.py"} <= set(paths())
+    assert {"keras_transformers/tasks/masked_lm.py", "keras_transformers/families/<kind>/<family>.py"} <= set(paths())
 
 
 def test_how_to_add_a_task_names_every_hook():
     """What it tells to write is there to be written, and what has to be written is told."""
-    named = set(re.findall(r"`(\w+)`", section("Add a task")))
+    named = set(re.findall(r"`(\w+)`", PAGES["add_a_task.md"].partition("## The parts")[2].partition("## Trial")[0]))
     known = {"Setup", "Parts", "KIND", "Kind", "OnePass", "Writing"}
     known |= {"fit", "predict", "export", "describe", "signatures"}
     known |= {field.name for kind in (Setup, Parts) for field in fields(kind)} | set(Kind._fields) | set(Names._fields)
@@ -57,3 +65,10 @@ def test_how_to_add_a_task_names_every_hook():
     assert needed - {"tokenizer"} <= named
     assert {name for name in Kind._fields if name.startswith(("needs", "takes", "writes"))} <= named
     assert all(hasattr(kind, name) for kind in (OnePass, Writing) for name in ("predict", "export"))
+
+
+def test_the_first_page_is_short():
+    """How to contribute, on one screen or two; the rest is one link away."""
+    assert len(PAGES["CONTRIBUTING.md"]) <= 5_000
+    links = set(re.findall(r"\]\(docs/contributing/(\w+\.md)", PAGES["CONTRIBUTING.md"]))
+    assert links == PAGES.keys() - {"CONTRIBUTING.md"}

@@ -1,4 +1,4 @@
-"""The lives of calls that CONTRIBUTING.md tells are those of traced calls."""
+"""The lives of calls that docs/contributing/architecture.md tells are those of traced calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import keras_transformers
 import zoo
 
 PACKAGE = Path(keras_transformers.__file__).parent
-TEXT = (Path(__file__).resolve().parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parent.parent / "docs" / "contributing" / "architecture.md").read_text(
+    encoding="utf-8"
+)
 TEXTS, LABELS = ["a fine film", "a dull day"], ["yes", "no"]
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ZOO = ("load", "names", "describe")
+ZOO = {"load": "_load", "names": "_entry", "describe": "_entry", "new": "scratch.new", "train_further": "scratch.new"}
 PAGE = "# {title}\n\n{entries}"
 ENTRY = "::: {path}\n"
 
@@ -23,19 +23,56 @@ def public_names() -> dict[str, list[str]]:
     return eval(compile(ast.Expression(table), "_NAMES", "eval"), {})
 
 
-def pages() -> dict[str, str]:
-    """Return the pages: one for the zoo, one for each room of the package with public names, one for the families."""
-    rooms: dict[str, list[str]] = {}
+@cache
+def entries() -> dict[str, dict[str, str]]:
+    """Return the title of each page, and on it the names with the paths of their definitions.
+
+    There is a page for the zoo, one for each room of the package with public names, and one for the families.
+    """
+    rooms: dict[str, dict[str, str]] = {}
     for module, names in public_names().items():
-        rooms.setdefault(module.split(".")[0], []).extend(names)
-    found = {"api/zoo.md": _page("zoo", [f"zoo.{name}" for name in ZOO])}
-    found |= {
-        f"api/{room}.md": _page(f"keras_transformers: {room}", [f"keras_transformers.{name}" for name in names])
-        for room, names in rooms.items()
-    }
+        of_room = rooms.setdefault(f"keras_transformers: {module.split('.')[0]}", {})
+        of_room |= {f"keras_transformers.{name}": f"keras_transformers.{module}.{name}" for name in names}
     stub = (ROOT / "keras_transformers" / "families" / "__init__.pyi").read_text("utf-8")
     functions = [f"{module}.{name}" for module, name in re.findall(r"from (\S+) import (\w+) as", stub)]
-    return found | {"api/families.md": _page("keras_transformers.families", functions)}
+    zoo = {f"zoo.{name}": f"zoo.{home}.{name}" for name, home in ZOO.items()}
+    return {"zoo": zoo, **rooms, "keras_transformers.families": {path: path for path in functions}}
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by their addresses."""
+    return {_address(title): _page(title, list(names)) for title, names in entries().items()}
+
+
+def index() -> str:
+    """Return the tables of the index: each name with the first sentence of its docstring, by page."""
+    parts = []
+    for title, names in entries().items():
+        page = _address(title).removeprefix("api/")
+        rows = (f"| [`{name.rpartition('.')[2]}`]({page}#{name}) | {summary(path)} |" for name, path in names.items())
+        parts.append("\n".join([f"## [{title}]({page})", "", "| name | what it is |", "|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def summary(path: str) -> str:
+    """Return the first line of the docstring of a name, where it is defined, without importing it."""
+    module, _, name = path.rpartition(".")
+    for node in syntax(module).body:
+        if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
+            return summary(f"{node.module}.{name}")
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0].replace("|", "\\|")
+    if (ROOT / Path(*path.split("."), "__init__.py")).is_file():
+        return (ast.get_docstring(syntax(path)) or "").partition("\n")[0]
+    raise ValueError(f"{module} neither defines nor imports {name}: correct the table of public names.")
+
+
+@cache
+def syntax(module: str) -> ast.Module:
+    """Return the syntax tree of a module of the repository."""
+    path = ROOT / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text("utf-8"))
 
 
 def task_options(task: str) -> str:
@@ -43,6 +80,10 @@ def task_options(task: str) -> str:
     (path,) = (ROOT / "keras_transformers" / "tasks").rglob(f"{task}.py")
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     return f"::: {module}.{task}\n    options:\n      heading_level: 3\n      show_root_full_path: false\n"
+
+
+def _address(title: str) -> str:
+    return f"api/{re.split(r'[.: ]+', title)[-1]}.md"
 
 
 def _page(title: str, paths: list[str]) -> str:

@@ -19,18 +19,27 @@ ROOT = Path(__file__).resolve().parents[2]
 LOG = logging.getLogger("mkdocs.plugins.generator")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```|^    .*?$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+INDEX = re.compile(r"<!-- api -->.*<!-- /api -->", re.DOTALL)
+# Of an object of the API: its signature, and the first sentence that follows.
+SIGNATURE = re.compile(
+    r'(<div class="doc-signature highlight">(?:(?!</div>).)*</div>)'
+    r'(\s*<div class="doc doc-contents[^>]*>\s*)(<p>.*?</p>)',
+    re.DOTALL,
+)
+MOST_LINES = 6  # of a signature that stands before the first sentence
 OPTIONS = re.compile(r"<!-- options (\w+) -->")
 # Pages of the site that stand elsewhere in the repository.
-ELSEWHERE = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+ELSEWHERE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing/index.md"}
 sources: dict[str, str] = {}  # of each page of the site, its file in the repository
 
 
 def on_config(config: Any) -> None:
     """Fill in the parts of the navigation that follow from the code and the notebooks."""
-    generated = {"API": list(api.pages()), "Notebooks": notebooks.pages()}
+    generated = {"API": list(api.pages()), "Notebooks": notebooks.navigation()}
     for section in config.nav:
         ((title, entries),) = section.items()
-        section[title] = [*entries, *generated.get(title, [])]
+        if title in generated:
+            section[title] = [*entries, *generated[title]]
 
 
 def on_files(files: Files, config: Any) -> None:
@@ -50,10 +59,23 @@ def on_files(files: Files, config: Any) -> None:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Return a page with the options of its task, and with links that lead to pages of the site."""
     markdown = OPTIONS.sub(lambda found: api.task_options(found[1]), markdown)
+    markdown = INDEX.sub(lambda _: api.index(), markdown)
     parts = CODE.split(markdown)  # code is at odd places
     for index in range(0, len(parts), 2):
         parts[index] = LINK.sub(lambda found: site_link(found, page.file.src_uri, config.repo_url), parts[index])
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Return a page with each long signature behind the first sentence, which says what the name is."""
+    return SIGNATURE.sub(behind_the_sentence, html)
+
+
+def behind_the_sentence(found: re.Match) -> str:
+    """Return a signature, what follows it, and the first sentence, in the order in which they are read."""
+    signature, between, sentence = found.groups()
+    is_long = signature.count("\n") > MOST_LINES
+    return f"{between}{sentence}{signature}" if is_long else found[0]
 
 
 def site_link(found: re.Match, page: str, repository: str | None) -> str:

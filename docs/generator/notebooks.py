@@ -37,6 +37,15 @@ def pages() -> list[str]:
     return [f"notebooks/{path.stem}.md" for path in files()]
 
 
+def navigation() -> list[dict[str, str]]:
+    """Return the address of each page by its number and title."""
+    titles = ("".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"]).splitlines()[0] for path in files())
+    return [
+        {f"{number}. {title.lstrip('# ')}": page}
+        for number, (title, page) in enumerate(zip(titles, pages(), strict=True), 1)
+    ]
+
+
 def written() -> dict[str, str | bytes]:
     """Return the pages and the pictures in them."""
     found: dict[str, str | bytes] = {}

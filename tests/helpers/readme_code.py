@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SHELL = re.compile(r"^```sh\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```).*\n)+)```", re.MULTILINE)
 SET_UP = re.compile(r".*?-e \. && \.venv/bin/python")  # takes minutes: what it installs is there
@@ -52,9 +53,9 @@ def python_differences(page: str) -> Iterator[str]:
                 yield f"{code}\n  prints\n{got}\n  and the page shows\n{shown or 'nothing'}"
 
 
-def shell_differences(page: str, folder: Path) -> Iterator[str]:
-    """The same of the commands that a block of text follows, run in a folder with this Python."""
-    root, programs = Path(__file__).resolve().parents[2], Path(sys.executable).parent
+def shell_differences(page: str, folder: Path, root: Path = ROOT) -> Iterator[str]:
+    """The same of the commands that a block of text follows, run in a folder, with the packages of root."""
+    programs = Path(sys.executable).parent
     # Of a reader: a log level that tests set lets TensorFlow say more.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
     environment |= {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(root)}
