@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ZOO = {"load": "_load", "names": "_entry", "describe": "_entry", "new": "scratch.new", "train_further": "scratch.new"}
+NEW = "scratch.api.new"
+ZOO = {"load": "_load", "names": "_entry", "describe": "_entry", "new": NEW, "train_further": NEW}
 PAGE = "# {title}\n\n{entries}"
 ENTRY = "::: {path}\n"
 
