@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from typing import Any
 
 
 def set_environment() -> None:
@@ -27,6 +29,27 @@ def quiet_unless_chief(strategy: str | None) -> Iterator[None]:
         return
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         yield
+
+
+@contextmanager
+def short_warnings(spelled: Callable[[str], str]) -> Iterator[None]:
+    """Print what the user is warned of in one line, without the place in the code, and other warnings as ever.
+
+    Args:
+        spelled: Function from a message to the same one with the options of the command line.
+    """
+    usual = warnings.formatwarning
+
+    def formatted(message: Any, category: type[Warning], *place: Any, **line: Any) -> str:
+        if category is not UserWarning:
+            return usual(message, category, *place, **line)
+        return f"warning: {' '.join(spelled(str(message)).split())}\n"
+
+    warnings.formatwarning = formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def standard_lines(encoding: str, errors: str) -> Iterator[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 
 import pytest
 from command_line import python
 
-from zoo._environment import quiet_unless_chief, standard_lines
+from zoo._environment import quiet_unless_chief, short_warnings, standard_lines
+from zoo.cli.app import spelled
 
 
 @pytest.mark.slow
@@ -25,6 +27,15 @@ def test_the_chief_prints(index, printed, monkeypatch, capsys):
     with quiet_unless_chief("multi_worker"):
         print("here")
     assert capsys.readouterr().out == printed
+
+
+def test_a_warning_is_one_line_in_words_of_the_command_line():
+    usual = warnings.formatwarning("old", DeprecationWarning, "a.py", 3)
+    with short_warnings(spelled):
+        told = warnings.formatwarning(UserWarning("a.txt is odd:\ncheck encoding=."), UserWarning, "a.py", 3)
+        assert told == "warning: a.txt is odd: check --encoding.\n"
+        assert warnings.formatwarning("old", DeprecationWarning, "a.py", 3) == usual
+    assert "a.py" in warnings.formatwarning("odd", UserWarning, "a.py", 3)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "koi8-r", "utf-8-sig"])

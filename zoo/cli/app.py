@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 from typer.core import TyperGroup
+
+from zoo._environment import short_warnings
 
 # How errors of Python calls name an argument, `pairs=`, and the option of the command line that gives it.
 OPTIONS = {
@@ -22,6 +25,8 @@ OPTIONS = {
     "num_heads=...": "--num-heads of `python -m zoo convert`",
 }  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(map(re.escape, OPTIONS))})(?:'([\w.-]+)'|(?![\w'\"(\[{{]))")
+# Puts the options in place of the arguments in a message.
+spelled = partial(ARGUMENT.sub, lambda found: f"{OPTIONS[found[1]]} {found[2] or ''}".rstrip())
 
 
 class Commands(TyperGroup):
@@ -39,7 +44,8 @@ class Commands(TyperGroup):
         elif hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")  # characters that the terminal's encoding lacks
         try:
-            code = super().main(*arguments, **(options | {"standalone_mode": False}))
+            with short_warnings(spelled):
+                code = super().main(*arguments, **(options | {"standalone_mode": False}))
         except typer.Abort:
             code = 130
         except Exception as error:
@@ -62,7 +68,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # a usage error; newer versions of typer have their own copy of click
         return f"{error.format_message().rstrip('.')}. See --help.", 2
     if isinstance(error, (ValueError, OSError)):
-        return ARGUMENT.sub(lambda found: f"{OPTIONS[found[1]]} {found[2] or ''}".rstrip(), str(error)), 2
+        return spelled(str(error)), 2
     return f"{type(error).__name__}: {error} (python -m zoo --debug ... shows where)", 1
 
 

@@ -98,6 +98,8 @@ def doubt(path: Path, encoding: str) -> str | None:
     >>> doubt(path, "iso8859-1").replace(str(path), path.name)
     "a.txt: iso8859-1 makes a control character of 0x92, which is '’' in 'cp1252': check encoding=."
     """
+    if encoding.startswith("utf"):
+        return None
     begin = next(byte_blocks(path), b"")
     if encoding in LATIN and (found := CONTROLS_OF_LATIN.search(begin)):
         letter = found[0].decode("cp1252", "replace")
@@ -105,7 +107,7 @@ def doubt(path: Path, encoding: str) -> str | None:
             f"{path}: {encoding} makes a control character of 0x{found[0].hex()}, which is {letter!r} in 'cp1252': "
             "check encoding=."
         )
-    if encoding.startswith("utf") or begin.isascii():
+    if begin.isascii():
         return None
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(begin)
