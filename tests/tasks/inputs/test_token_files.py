@@ -137,13 +137,13 @@ class Losses(keras.callbacks.Callback):
 
 @pytest.mark.integration
 def test_a_run_of_parts_of_passes_resumes_at_the_very_batch(made, tmp_path):
-    """A pass has less than 200 batches: epochs of 50 cross its end."""
+    """A pass has less than 100 batches: epochs of 25 cross its end."""
     task, corpus = made
 
     def run(folder: Path, stop: tuple[int, int] | None = None) -> tuple[dict, list]:
         task = make_task(made[0].name, made[0].tokenizer)
         task.compile(keras.optimizers.Adam(0.01))
-        dataset = task.dataset(corpus.train, batch_size=8, steps_per_epoch=50)
+        dataset = task.dataset(corpus.train, batch_size=16, steps_per_epoch=25)
         losses = Losses(stop)
         callbacks = [losses, Resume(folder, dataset, every=7)]
         with contextlib.suppress(KeyboardInterrupt):
@@ -151,9 +151,9 @@ def test_a_run_of_parts_of_passes_resumes_at_the_very_batch(made, tmp_path):
         return losses.seen, [weight.numpy() for weight in task.model.weights]
 
     whole, weights = run(tmp_path / "whole")
-    assert len(whole) == 200
-    run(tmp_path / "broken", stop=(2, 33))
+    assert len(whole) == 100
+    run(tmp_path / "broken", stop=(2, 16))
     rest, resumed = run(tmp_path / "broken")
-    assert all(rest[place] == whole[place] for place in whole if place >= (2, 28))
+    assert all(rest[place] == whole[place] for place in whole if place >= (2, 14))
     assert all(np.array_equal(one, other) for one, other in zip(weights, resumed, strict=True))
-    assert task.dataset(corpus.train, batch_size=8).num_batches < 200
+    assert task.dataset(corpus.train, batch_size=16).num_batches < 100

@@ -117,6 +117,7 @@ def test_three_passes_by_default(tmp_path, monkeypatch):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
 def test_an_encoder_of_sentences_becomes_a_masked_language_model(tmp_path, capsys):
     further("minilm_mini_en", tmp_path)
     printed = " ".join(capsys.readouterr().out.split())

@@ -76,6 +76,7 @@ def test_an_encoder_fills_masks(text, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
 def test_tokens_of_files_and_standard_input_are_the_same(text, tmp_path):
     """Compressed, from a pipe, in JSON lines: the same characters give the same weights."""
     content = text.read_text(encoding="utf-8")

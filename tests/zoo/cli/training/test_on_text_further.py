@@ -44,6 +44,7 @@ def test_what_is_refused(tmp_path, arguments, message):
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("eager")
 def test_a_model_goes_on_by_one_command(tmp_path):
     (tmp_path / "words.txt").write_text("metformin\ninsulin pump\n")
     printed = run(
