@@ -61,7 +61,7 @@ def write_sentence_transformer(
         score_tokens: Tokens of a cross-encoder that is a decoder: see `tasks.ranking`.
         sparse: Options of a masked language model that makes sparse vectors; `pooling` is then None, and `normalize`
             False.
-        tensors: Tensors of the layers behind the pooling, by the names that `checkpoints.names` has for them.
+        tensors: Tensors of the layers behind the pooling, by the names that `settings.names` has for them.
     """
     ways = [pooling] if isinstance(pooling, str) else [*(pooling or ())]
     layers = [*dense, *([{"layer": "normalize"}] if normalize and activation is None else [])]

@@ -74,7 +74,7 @@ def read_layers(
 
 
 def layer_tensors(folder: str | Path, pickled: bool = False) -> list[Tensor]:
-    """List the tensors of the modules behind the pooling, by the names that `checkpoints.names` has for them.
+    """List the tensors of the modules behind the pooling, by the names that `settings.names` has for them.
 
     Args:
         folder: Folder with `modules.json`.

@@ -76,7 +76,7 @@ def find_kind(name: str | None) -> Kind:
     """Return the kind of a task by its name: the file system is the registry.
 
     Args:
-        name: One of `checkpoints.names.task_names()`, the tasks for which a family has a class of `transformers`.
+        name: One of `checkpoints.settings.names.task_names()`: a family has a class of `transformers` for it.
 
     Raises:
         ValueError: There is no such task.
@@ -231,7 +231,7 @@ class Parts:
         rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
         judged_by: The metric of `label_output` by which the best epoch is chosen.
         report: Function from texts, labels, pairs, predictions, `report_options` to a report for `reports.measure`.
-        saved: Function that returns further options of `checkpoints.saving.save_folder`, at each `save`.
+        saved: Function that returns further options of `checkpoints.weights.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
         token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.
