@@ -34,7 +34,7 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     Texts to learn from are lists of words, with a label for each; or strings, with entities (start, end, type) in
     characters. Words are joined by spaces, in training as in `predict`, which takes strings or lists of words.
 
-    The words of a text are the same for every tokenizer, by Unicode's rules in a simple form: see `text.words_of_text`.
+    The words of a text are the same for every tokenizer, by Unicode's rules in a simple form (`streams.words_of_text`).
     Each gets the label of its first token; words that one token covers, as often in Chinese, are one. A given word that
     is several by the rules, such as "U.S.", is learnt as several, and metrics count it once, by its first token. If
     tokens cover several words separated by spaces, as byte pairs learned without a pre-tokenizer do, texts are split

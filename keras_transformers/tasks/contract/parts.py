@@ -152,7 +152,7 @@ class Parts:
         rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
         judged_by: The metric of `label_output` by which the best epoch is chosen.
         report: Function from texts, labels, pairs, predictions, `report_options` to a report for `reports.measure`.
-        saved: Function that returns further options of `checkpoints.saving.save_folder`, at each `save`.
+        saved: Function that returns further options of `checkpoints.weights.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
         token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.

@@ -1,4 +1,4 @@
-"""The words of texts and the word of each token as ops: the rules of `text.words_of_text`."""
+"""The words of texts and the word of each token as ops: the rules of `streams.words_of_text`."""
 
 from __future__ import annotations
 

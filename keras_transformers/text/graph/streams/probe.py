@@ -24,7 +24,7 @@ LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions
 # Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
 (ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
 NUM_CLUSTER_CLASSES = 12
-# Classes in the words of texts: see `text.words_of_text`. GAP is white space.
+# Classes in the words of texts: see `streams.words_of_text`. GAP is white space.
 (ALONE, RUN, KATAKANA, FLAG, PICTOGRAPH, ATTACHED, GAP) = range(7)
 CHUNK = 4096
 
