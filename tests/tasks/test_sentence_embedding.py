@@ -225,7 +225,7 @@ def test_evaluate_takes_iterators():
     ("options", "message"),
     [
         ({"loss": "softmax"}, "loss must be one of"), ({"pooling": "least"}, "pooling must be one of"),
-        ({"labels": ["a"]}, "no options"), ({"loss": []}, "loss must be one of"),
+        ({"labels": ["a"]}, "labels belongs to task="), ({"loss": []}, "loss must be one of"),
         ({"normalize": "no"}, "normalize must be True or False: received 'no'"), ({"prompts": []}, "prompts are texts"),
     ],
 )  # fmt: skip
