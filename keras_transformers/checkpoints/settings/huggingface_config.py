@@ -120,7 +120,7 @@ def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     values = read_object(path) if path.is_file() else {}
     pads = [number for number in (config.get(PAD), values.get(PAD)) if number is not None]
     read = {key: values[key] for key in GENERATION if values.get(key) is not None}
-    return read | {PAD: next((number for number in pads if number != -1), next(iter(pads), None))}
+    return read | ({PAD: next((number for number in pads if number != -1), pads[0])} if pads else {})
 
 
 def _check_options(values: dict[str, Any], names: Names, path: Path) -> None:

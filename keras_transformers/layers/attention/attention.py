@@ -207,7 +207,7 @@ class Attention(ReturnsCache, DenseOwner):
         length, is_cached = length_of(hidden_states), cache is not None
         check_call(self, hidden_states, context, key, documents, rotary, relative_positions, cache, cache_positions)
         source = hidden_states if context is None else context
-        query = queries(self, hidden_states, rotary, self.score_scale(relative_positions))  # (B, N, T, H)
+        query = queries(self, hidden_states, rotary, self.score_scale(relative_positions), length)  # (B, N, T, H)
         if not is_cached:
             cache = keys_and_values(self, source, key, rotary)  # (B, K, S, H)
         elif cache_positions is not None:

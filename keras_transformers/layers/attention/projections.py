@@ -44,7 +44,9 @@ def merge(x: Tensor) -> Tensor:
     return ops.reshape(x, (-1, heads * width))
 
 
-def queries(attention: Any, hidden_states: Tensor, rotary: Any, scale: float) -> Tensor:
+def queries(
+    attention: Any, hidden_states: Tensor, rotary: Any, scale: float, length: Tensor | int | None = None
+) -> Tensor:
     """Return the queries of a call times the scale, (B, N, T, H).
 
     Args:
@@ -52,21 +54,25 @@ def queries(attention: Any, hidden_states: Tensor, rotary: Any, scale: float) ->
         hidden_states: (B, T, D).
         rotary: As in `Attention`.
         scale: Factor of the query-key products.
+        length: T, if it is known.
     """
-    query = project(attention.query, hidden_states, length_of(hidden_states), attention.num_heads)
+    length = length_of(hidden_states) if length is None else length
+    query = project(attention.query, hidden_states, length, attention.num_heads)
     query = query if attention.query_norm is None else attention.query_norm(query)
     return (query if rotary is None else rotate(query, rotary)) * ops.cast(scale, query.dtype)
 
 
-def keys(attention: Any, source: Tensor, rotary: Any) -> Tensor:
+def keys(attention: Any, source: Tensor, rotary: Any, length: Tensor | int | None = None) -> Tensor:
     """Return the keys of a call, (B, K, S, H).
 
     Args:
         attention: An `Attention`, with its dense layers and norms.
         source: (B, S, any width).
         rotary: As in `Attention`.
+        length: S, if it is known.
     """
-    key = project(attention.key, source, length_of(source), attention.num_kv_heads)
+    length = length_of(source) if length is None else length
+    key = project(attention.key, source, length, attention.num_kv_heads)
     key = key if attention.key_norm is None else attention.key_norm(key)
     return key if rotary is None else rotate(key, rotary)
 
@@ -80,8 +86,9 @@ def keys_and_values(attention: Any, context: Tensor, key: Tensor | None, rotary:
         key: The source of the keys (B, S, any width); `context` when None.
         rotary: As in `Attention`.
     """
-    values = project(attention.value, context, length_of(context), attention.num_kv_heads)
-    return {"key": keys(attention, context if key is None else key, rotary), "value": values}
+    length = length_of(context)
+    values = project(attention.value, context, length, attention.num_kv_heads)
+    return {"key": keys(attention, context if key is None else key, rotary, length), "value": values}
 
 
 def distance_vectors(attention: Any, relative_positions: Any) -> Distances | None:

@@ -50,7 +50,7 @@ class Chunks:
         self.number = -(-self.length // size)
         self.key, self.value, self.keys = key, value, ops.shape(key)[2]
         # A bias is quadratic anyway: a chunk takes all of its columns.
-        visible, position_bias, self.distances, _ = options
+        visible, position_bias, self.distances = options.visible, options.position_bias, options.distances
         self.has_windows = None not in visible.window and position_bias is None and self.distances is None
         self.width = width(self.keys, size, visible.window) if self.has_windows else self.keys
         self.weights_shape = (*ops.shape(query)[:2], size, self.width)  # B, N, t, W
@@ -89,7 +89,8 @@ class Chunks:
         bias, distances = self.position_bias, self.distances
         bias = None if bias is None else take(bias, index)  # (B|1, N, t, S)
         distances = distances and part(distances, self.starts(index), self.size + self.keys)
-        return ScoreOptions(Visible(self._mask(index, first_key)), bias, distances, self.options.soft_cap)
+        visible = Visible(self._mask(index, first_key))
+        return self.options._replace(visible=visible, position_bias=bias, distances=distances)
 
     def starts(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Return where the distances of a chunk begin, in `keys` and in `queries` of `distances`."""

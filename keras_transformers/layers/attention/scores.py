@@ -24,8 +24,8 @@ class Visible(NamedTuple):
     documents: Tensor | None = None  # integer (B, T), with S = T: the text of each token, as in `document_mask`
     window: tuple[int | None, int | None] = ALL_KEYS  # with S = T: places before and after the query
 
-    def whole(self, length: Tensor | int) -> Tensor | None:
-        """Return the mask of all queries, boolean (B|1, 1|T, S)."""
+    def whole(self, length: Tensor | int | None) -> Tensor | None:
+        """Return the mask of all queries, boolean (B|1, 1|T, S); only windows need the length T."""
         mask = self.attention_mask
         if self.documents is not None:
             mask = combine(mask, document_mask(self.documents))  # (B, T, S)
@@ -72,7 +72,8 @@ def attention_weights(query: Tensor, key: Tensor, options: ScoreOptions = PLAIN,
     >>> attention_weights(np.zeros((1, 4, 3, 8)), np.zeros((1, 2, 2, 8)))[0, 0, 0].numpy().tolist()
     [0.5, 0.5]
     """
-    bias, mask = score_bias(query, key, options, in_chunks), options.visible.whole(ops.shape(query)[2])
+    length = None if options.visible.window == ALL_KEYS else ops.shape(query)[2]
+    bias, mask = score_bias(query, key, options, in_chunks), options.visible.whole(length)
     scores = ops.cast(products(query, key), "float32")  # half precision would lose the tail of the softmax
     if options.soft_cap is not None:
         scores = ops.tanh(scores / options.soft_cap) * options.soft_cap  # (B, N, T, S)
