@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from rules import assert_none
 
+from keras_transformers.checkpoints.settings.names import task_names
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Left never imports right.
@@ -352,3 +354,16 @@ def test_what_comes_from_the_context_is_told_apart_in_one_place():
     """A cache's parts have names for it; others ask `layers.cache.parted`, not for a prefix."""
     found = [path for path in TREES if re.search(r"[\"']cross_[\"'{]", (ROOT / path).read_text(encoding="utf-8"))]
     assert [path.as_posix() for path in found] == ["keras_transformers/layers/attention/cache.py"]
+
+
+def test_the_zoo_does_not_ask_for_tasks_by_name():
+    """A `Kind` or a `TextTask` says what differs: a task is added without a change of the verbs."""
+    known = {"zoo/scratch/text_tasks.py", "zoo/cli/finetune.py"}  # what is learned from text; the default of --task
+    files = [path for path in TREES if path.parts[0] == "zoo" and (path.name[0] == "_" or len(path.parts) > 2)]
+    named = [
+        f"{path}:{node.lineno} {node.value!r}"
+        for path in files
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.Constant) and node.value in task_names() and str(path) not in known
+    ]
+    assert_none(named, "ask the task's Kind, or zoo/scratch/text_tasks.py, instead of its name")

@@ -19,7 +19,6 @@ from zoo.scratch.run_settings import FurtherSettings
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
-LIKE = {"masked_lm": "bert", "causal_lm": "gpt2", "seq2seq_lm": "t5"}  # whose settings a task takes
 PASSES = 3.0  # over the text, where nothing says how long to train
 # Of the peak of a new model of this width. Measured on 300 kB of Shakespeare, perplexity of held-out text with a
 # quarter, half and all of it: gpt_mini_en (172 before) 36.9, 31.7, 29.7 after 60 steps, 28.1, 26.4, 27.0 after 200,
@@ -45,7 +44,7 @@ class FurtherRun(CorpusRun):
 
     def __init__(self, settings: FurtherSettings):
         self.start, self.new_tokens = Origin(settings.start), list(settings.add_tokens)
-        self.wanted, family = MODELS[LIKE[self.start.task]], self.start.config.family
+        self.wanted, family = MODELS[self.start.learns.like], self.start.config.family
         self.model = "lstm" if family == "recurrent" else family
         most = self.start.most_tokens
         if (settings.max_length or 0) > most:
@@ -54,7 +53,7 @@ class FurtherRun(CorpusRun):
             )
         self.max_length = settings.max_length or min(self.wanted.max_length, most)
         tokenizer = self.tokenizer  # what it lacks, and its new tokens, are checked before the text is read
-        if self.start.task == "seq2seq_lm":
+        if self.start.learns.hides_spans:
             check_sentinels(tokenizer, self.max_length, f"the tokenizer of {settings.start}")
         super().__init__(settings)
         self.check_amount()
@@ -77,7 +76,7 @@ class FurtherRun(CorpusRun):
 
         settings = self.settings
         task = zoo.load(
-            self.start.name, self.start.task, dtype=dtype, max_length=self.max_length, dropout=dropout,
+            self.start.name, self.start.learns.name, dtype=dtype, max_length=self.max_length, dropout=dropout,
             strategy=self.strategy, seed=settings.seed,
         )  # fmt: skip
         return add_tokens(task, self.new_tokens) if self.new_tokens else task
@@ -128,5 +127,7 @@ class FurtherRun(CorpusRun):
 
     def finetune_options(self) -> str:
         """Return the task that the model was made for, if it is another."""
+        from keras_transformers.tasks.contract.kind import LABELLED
+
         made_for = self.start.made_for_another
-        return f" --task {made_for}" if made_for not in (None, "classification") else ""
+        return f" --task {made_for}" if made_for not in (None, LABELLED) else ""

@@ -10,6 +10,7 @@ from typing import Any
 from keras_transformers import families
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.text.tokenizer import Tokenizer
+from zoo.scratch.text_tasks import HIDDEN_SPANS, MASKED_TOKENS, NEXT_TOKEN, TextTask
 
 # Layers, heads and width: Turc et al. 2019, https://arxiv.org/abs/1908.08962, and BERT's two.
 SIZES = {
@@ -25,7 +26,7 @@ class NewModel:
     """The settings of a kind of model.
 
     Args:
-        task: The task that it is trained for.
+        learns: The task that it is trained for.
         tokenizer: The kind of vocabulary that is learned for it.
         vocabulary_size: Size of a learned vocabulary; small corpora get a smaller one.
         make: Function from sizes (`vocabulary_size`, `num_layers`, `num_heads`, `hidden_dim`, `max_length`) and a
@@ -36,7 +37,7 @@ class NewModel:
         near_start: Whether heads start out attending to near tokens (`near_start.attend_nearby`).
     """
 
-    task: str
+    learns: TextTask
     tokenizer: str
     vocabulary_size: int
     make: Callable[[dict[str, Any], Tokenizer], TransformerConfig]
@@ -98,14 +99,14 @@ def _t5(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
     return families.t5(**sizes, pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,))
 
 
-decoder = partial(NewModel, "causal_lm", "byte_pair", 4_096)
+decoder = partial(NewModel, NEXT_TOKEN, "byte_pair", 4_096)
 MODELS = {
     "gpt2": decoder(_gpt2, 0.512),
     "llama": decoder(_llama, 0.512),
     "lstm": decoder(_lstm, 0.512),
-    "bert": NewModel("masked_lm", "wordpiece", 8_192, _bert, 0.256, 128, near_start=True),
-    "t5": NewModel("seq2seq_lm", "unigram", 8_192, _t5, 0.512),
-    "transformer": NewModel("seq2seq_lm", "unigram", 8_000, _transformer, 0.256, 128),
+    "bert": NewModel(MASKED_TOKENS, "wordpiece", 8_192, _bert, 0.256, 128, near_start=True),
+    "t5": NewModel(HIDDEN_SPANS, "unigram", 8_192, _t5, 0.512),
+    "transformer": NewModel(HIDDEN_SPANS, "unigram", 8_000, _transformer, 0.256, 128),
 }
 
 

@@ -14,10 +14,9 @@ from keras_transformers.text.vocabularies import wordpiece_vocabulary
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import END, UNKNOWN
 from keras_transformers.text.vocabularies.learn import WITH_CASES
 from keras_transformers.text.vocabularies.unigram_vocabulary import SPECIAL_TOKENS
+from zoo.scratch.text_tasks import TextTask
 
 KINDS = ("byte_pair", "wordpiece", "unigram", "character", "bytes")
-# By task, the special tokens that a model needs.
-ROLES = {"causal_lm": ("eos_id",), "masked_lm": ("sep_id", "mask_id", "pad_id"), "seq2seq_lm": ("eos_id", "pad_id")}
 SENTINELS = 100  # of T5
 # Characters that a vocabulary is learned from: a part of every place of a larger corpus is enough, and the trainers
 # keep what they read in memory.
@@ -89,19 +88,20 @@ def learn_vocabulary(
     return _with_template(tokenizer, model)
 
 
-def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
+def check_special_tokens(tokenizer: Tokenizer, task: TextTask, folder: str) -> None:
     """Raise a `ValueError` if a tokenizer lacks a special token that a task needs, before the text is read.
 
     Args:
         tokenizer: The tokenizer.
-        task: A key of `ROLES`.
+        task: The task that a model is trained for.
         folder: Folder of the tokenizer, for the message.
 
     Example:
 
-    >>> check_special_tokens(Tokenizer.train(["film"], 60), "masked_lm", "mine")
+    >>> from zoo.scratch.text_tasks import MASKED_TOKENS
+    >>> check_special_tokens(Tokenizer.train(["film"], 60), MASKED_TOKENS, "mine")
     """
-    for role in ROLES[task]:
+    for role in task.roles:
         try:
             getattr(tokenizer, role)
         except ValueError as error:

@@ -18,10 +18,8 @@ from zoo._checkpoint import Checkpoint
 from zoo._entry import Entry
 from zoo._find import find
 from zoo._place import stands_for
+from zoo.scratch.text_tasks import OF_MODELS
 
-TASKS = {"encoder": "masked_lm", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}  # by the kind of a model
-NAMES = {"masked_lm": "masked language model", "causal_lm": "language model of the next token",
-         "seq2seq_lm": "model of hidden spans (span corruption)"}  # fmt: skip
 SENTINEL = "<extra_id_0>"
 NOT_STATED = "not stated"
 LICENCE = re.compile(r"^(?:\| *)?licen[cs]e[^:|\n]*[:|] *([^|\n]+?) *\|?$", re.IGNORECASE | re.MULTILINE)
@@ -36,7 +34,7 @@ class Origin:
 
     Attributes:
         checkpoint: Files of the checkpoint; the weights are not read yet.
-        task: Task that the model is trained on with plain text.
+        learns: Task that the model is trained on with plain text.
 
     Raises:
         ValueError: There is no such model, it has no weights, or its kind does not learn from plain text.
@@ -45,10 +43,10 @@ class Origin:
     def __init__(self, name: str):
         self.name, self.checkpoint = name, find(name)
         self.stored = self.checkpoint.check()
-        self.task = TASKS[self.config.kind]
-        if self.task == "seq2seq_lm":
+        self.learns = OF_MODELS[self.config.kind]
+        if self.learns.hides_spans:
             self._check_sentinels()
-        if self.task == "masked_lm":
+        if self.learns.hides_tokens:
             _id_of(self.checkpoint, "mask_id", f"{name} has no token that hides others ([MASK])")
 
     @property
@@ -69,8 +67,8 @@ class Origin:
     @property
     def end_id(self) -> int | None:
         """The token behind a document; None if the model has none."""
-        if self.task == "masked_lm":
-            return _id_of(self.checkpoint, "sep_id")
+        if self.learns.hides_tokens:
+            return _id_of(self.checkpoint, self.learns.end_role)
         return self.config.eos_ids[0] if self.config.eos_ids else None
 
     @cached_property
@@ -78,10 +76,10 @@ class Origin:
         """Whether the checkpoint has the output layers of its task; output layers of tasks other than masked LM are
         checked when it is loaded.
         """
-        if self.task != "masked_lm":
+        if not self.learns.hides_tokens:
             return True
         names = names_of(self.config, self.name, self.stored.extra["architecture"])
-        first = names.architectures[architecture_of(self.task, self.config.family)][0]
+        first = names.architectures[architecture_of(self.learns.name, self.config.family)][0]
         wanted = their_name(f"{first}/kernel", names)[0]
         return any(modern_name(tensor.name, names) == wanted for tensor in self.stored.tensors())
 
@@ -89,15 +87,14 @@ class Origin:
     def lost(self) -> list[str]:
         """The parts of the checkpoint that the result lacks."""
         names = names_of(self.config, self.name)
-        kept = names.architectures[architecture_of(self.task, self.config.family)]
+        kept = names.architectures[architecture_of(self.learns.name, self.config.family)]
         layers = [
             layer for layer in names.architectures.get(self.stored.extra["architecture"], ()) if layer not in kept
         ]
         phrases = [f"its {layer.replace('_', '-')} layer" for layer in layers]
         if self.checkpoint.labels and "classifier" in layers:
             phrases[layers.index("classifier")] += f" of the labels {', '.join(self.checkpoint.labels)}"
-        if self.checkpoint.task == "sentence_embedding":
-            options = self.checkpoint.options({"pooling", "normalize"}, self.checkpoint.task)
+        if options := self.checkpoint.options({"pooling", "normalize"}, self.checkpoint.task):
             is_scaled = " and their scaling to length one" if options.get("normalize") else ""
             phrases.append(f"its pooling to vectors of texts ({options.get('pooling', 'mean')}){is_scaled}")
         return phrases
@@ -105,7 +102,7 @@ class Origin:
     @property
     def result(self) -> str:
         """The result of a run on plain text, in a sentence or two."""
-        sentence = f"a {NAMES[self.task]}"
+        sentence = f"a {self.learns.result}"
         if self.made_for_another:
             sentence += f"; {self.name} was made for {self.made_for_another}: fine-tune the result for that again"
         if self.lost:
@@ -116,7 +113,7 @@ class Origin:
     def made_for_another(self) -> str | None:
         """The task that it was made for, if that is another than what the run makes, with separate outputs."""
         made_for = self.checkpoint.task
-        return None if made_for in (self.task, "pretraining") else made_for
+        return None if made_for in (self.learns.name, *self.learns.parts_of) else made_for
 
     @cached_property
     def licence(self) -> str:

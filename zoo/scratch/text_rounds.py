@@ -77,14 +77,13 @@ def tensorboard(folder: Path) -> list[Any]:
 def units(run: CorpusRun, plan: Plan) -> Units:
     """Return what the figures of a run are made from."""
     held_out = run.corpus.measured
-    is_causal = run.wanted.task == "causal_lm"
-    characters = held_out.num_characters / held_out.num_tokens if is_causal else None
+    characters = held_out.num_characters / held_out.num_tokens if run.wanted.learns.writes else None
     return Units(plan.batch_size * run.max_length, characters)
 
 
 def sampler(run: CorpusRun, task: Task) -> Any:
     """Return a function that writes a sample; None for a model that does not write from a prompt."""
-    if run.wanted.task != "causal_lm":
+    if not run.wanted.learns.writes:
         return None
     prompt = run.settings.prompt or first_words(run.files)[: min(20, run.max_length // 8)]
     return partial(_write, task, prompt, min(SAMPLE_TOKENS, run.max_length // 2))
@@ -157,11 +156,9 @@ def check_converged(perplexity: float, plan: Plan, folder: Path) -> None:
 
 def next_commands(run: CorpusRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
-    out, name = shlex.quote(str(run.settings.out)), run.wanted.task
-    first = {"causal_lm": f'generate {out} "..." --max-new-tokens 100', "masked_lm": f'predict {out} "... [MASK] ..."'}
-    lines = [first[name]] if name in first else []
+    out, first = shlex.quote(str(run.settings.out)), run.wanted.learns.next_command
     return [
-        *lines,
+        *([first.format(out=out)] if first else []),
         f"finetune {out} --train train.csv{run.finetune_options()} --out {out}-tuned",
         f"export {out} {out}-export/1",
     ]

@@ -55,7 +55,7 @@ class TextRun(CorpusRun):
         self.model = settings.model
         self.check_amount()
         given = self._tokenizer() if is_folder(self.kind) else None  # what it lacks is told before the text is read
-        if self.wanted.task == "seq2seq_lm":
+        if self.wanted.learns.hides_spans:
             name = f"the tokenizer in {self.kind}" if given else "a learned vocabulary"
             check_sentinels(given, self.max_length, name)
 
@@ -81,7 +81,7 @@ class TextRun(CorpusRun):
         settings, kind = self.settings, self.kind
         if is_folder(kind):
             tokenizer = Tokenizer.from_folder(kind)
-            check_special_tokens(tokenizer, self.wanted.task, kind)
+            check_special_tokens(tokenizer, self.wanted.learns, kind)
             return tokenizer
         key = {"kind": kind, "size": settings.vocabulary, "model": settings.model, "lowercase": settings.lowercase}
         key |= self.learned_from
@@ -102,7 +102,7 @@ class TextRun(CorpusRun):
     @property
     def end_id(self) -> int:
         """The token behind each document."""
-        return self.tokenizer.sep_id if self.wanted.task == "masked_lm" else self.tokenizer.eos_id
+        return getattr(self.tokenizer, self.wanted.learns.end_role)
 
     def config(self, size: tuple[int, int, int]) -> TransformerConfig:
         """Return the configuration of a size."""
@@ -124,7 +124,7 @@ class TextRun(CorpusRun):
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):
             config = with_dropout(self.fresh_config(size), dropout)
-            task = Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
+            task = Task(self.wanted.learns.name, config, self.tokenizer, dtype=dtype)
             if self.wanted.near_start:
                 attend_nearby(task.model, config)
             return task

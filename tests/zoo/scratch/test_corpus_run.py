@@ -20,6 +20,7 @@ from zoo.scratch.pairs import pair_rounds
 from zoo.scratch.run_plan import Candidate
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.text_run import TextRun
+from zoo.scratch.text_tasks import NEXT_TOKEN
 
 
 def test_a_run_does_not_learn_from_what_it_has_written(tmp_path):
@@ -53,7 +54,7 @@ def test_samples_begin_with_the_first_words(texts, expected):
 
 @pytest.mark.parametrize("commands", [text_rounds.next_commands, pair_rounds.next_commands])
 def test_the_next_commands_can_be_pasted(commands):
-    settings, wanted = SimpleNamespace(out=Path("my runs/it's")), SimpleNamespace(task="causal_lm")
+    settings, wanted = SimpleNamespace(out=Path("my runs/it's")), SimpleNamespace(learns=NEXT_TOKEN)
     run = SimpleNamespace(settings=settings, wanted=wanted, finetune_options=lambda: "")
     for line in commands(run):
         words = shlex.split(line)

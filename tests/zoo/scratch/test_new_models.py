@@ -51,7 +51,7 @@ def test_configurations_have_the_special_tokens_of_the_tokenizer(name):
     config = sized(name, SIZES["tiny"], tokenizer, 32)
     assert (config.num_layers, config.hidden_dim, config.max_length) == (2, 128, 32)
     assert config.vocabulary_size == tokenizer.vocabulary_size
-    if MODELS[name].task == "causal_lm":
+    if MODELS[name].learns.writes:
         assert config.eos_ids == (tokenizer.eos_id,)
         assert decoder(config).output["hidden_states"].shape[-1] == 128
     elif name == "bert":

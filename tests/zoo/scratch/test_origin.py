@@ -13,7 +13,7 @@ from zoo.scratch.origin import Origin, licence_in
 
 def test_a_sentence_encoder():
     start = Origin("minilm_mini_en")
-    assert (start.task, start.has_head, start.end_id, start.max_length) == ("masked_lm", False, 102, 256)
+    assert (start.learns.name, start.has_head, start.end_id, start.max_length) == ("masked_lm", False, 102, 256)
     assert start.licence == "Apache-2.0"
     assert start.result == (
         "a masked language model; minilm_mini_en was made for sentence_embedding: fine-tune the result for that again "
@@ -23,20 +23,20 @@ def test_a_sentence_encoder():
 
 def test_a_pretrained_encoder():
     start = Origin("mini_bert_en")
-    assert (start.task, start.has_head, start.made_for_another) == ("masked_lm", True, None)
+    assert (start.learns.name, start.has_head, start.made_for_another) == ("masked_lm", True, None)
     assert start.result == "a masked language model (its pooler layer and its next-sentence layer are not in it)"
 
 
 def test_a_decoder():
     start = Origin("gpt_mini_en")
-    assert (start.task, start.has_head, start.end_id, start.most_tokens) == ("causal_lm", True, 0, 256)
+    assert (start.learns.name, start.has_head, start.end_id, start.most_tokens) == ("causal_lm", True, 0, 256)
     assert start.result == "a language model of the next token"
 
 
 def test_a_classifier_names_its_labels(tmp_path):
     classifier().save(tmp_path / "c")
     start = Origin(str(tmp_path / "c"))
-    assert start.task == "masked_lm" and not start.has_head and start.licence == "not stated"
+    assert start.learns.name == "masked_lm" and not start.has_head and start.licence == "not stated"
     assert "was made for classification" in start.result
     assert "its pooler layer and its classifier layer of the labels bad, good are not in it" in start.result
 
@@ -44,7 +44,7 @@ def test_a_classifier_names_its_labels(tmp_path):
 @pytest.mark.integration
 def test_a_t5_needs_its_sentinels(tmp_path):
     start = Origin(str(saved_t5(tmp_path / "t5")))
-    assert (start.task, start.result) == ("seq2seq_lm", "a model of hidden spans (span corruption)")
+    assert (start.learns.name, start.result) == ("seq2seq_lm", "a model of hidden spans (span corruption)")
     with pytest.raises(ValueError, match="has no <extra_id_0>, which marks a hidden span"):
         Origin(str(saved_t5(tmp_path / "bare", with_sentinels=False)))
 
