@@ -132,7 +132,8 @@ class Files(NamedTuple):
         names = label_names(train, self.columns, self.problem)
         if test and self.test is not None and self.problem != "regression":
             test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
-        return {"labels": names, "problem": self.problem}
+        is_usual = self.problem == "single_label"
+        return {"labels": names} | ({} if is_usual and "problem" not in kind.options else {"problem": self.problem})
 
 
 def request_of(kind: Any, rows: Rows) -> list[str]:

@@ -139,6 +139,7 @@ def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
         "heads": heads,
         "width": width,
         "scale": recorded.scale,
+        "cap": recorded.soft_cap,
         "rows": one.rows._asdict(),
         "columns": one.columns._asdict(),
         "first": starts,

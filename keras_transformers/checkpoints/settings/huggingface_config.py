@@ -198,7 +198,11 @@ def make_config(
     if config.activation not in names.activations.values():
         lost.append("activation")
     if lost:
-        raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
+        values = {name: getattr(config, name, None) for name in lost}
+        raise ValueError(
+            f"the {names.model_type} format of Hugging Face has no place for other values of {lost}: received "
+            f"{shown(values)}. Leave them out, or keep the model by model.save(file)."
+        )
 
     values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
     if wrong := {key: values[key] for key, only in names.fixed.items() if key in values and values[key] != only}:

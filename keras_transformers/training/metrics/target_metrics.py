@@ -133,6 +133,8 @@ class Accuracy(TargetMean):
 class BinaryAccuracy(TargetMean):
     """The fraction of binary targets (0, 1; negative: no target) that are predicted correctly, with a threshold of 0.
 
+    Targets that are probabilities count as 1 above 0.5.
+
     Args:
         name: Name of the metric.
         dtype: Dtype of its sums.
@@ -152,7 +154,7 @@ class BinaryAccuracy(TargetMean):
 
     def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         _, real = binary_cross_entropy(y_true, y_pred)
-        return ops.cast(ops.equal(like(y_true, y_pred) > 0, y_pred > 0), "float32"), real
+        return ops.cast(ops.equal(like(y_true, y_pred) > 0.5, y_pred > 0), "float32"), real
 
 
 @keras.saving.register_keras_serializable("keras_transformers")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.analysis.attention.recorded import Recorded
-from keras_transformers.analysis.explorer.pack import GROUPS, WINDOW, matches, pack_run
+from keras_transformers.analysis.explorer.pack import GROUPS, WINDOW, _pack_map, matches, pack_run
 from keras_transformers.analysis.explorer.page import embedded, page, page_data
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import Map, run
@@ -137,6 +137,18 @@ def recorded_of(length: int, layers: int, heads: int, width: int) -> Map:
     tokens = Tokens(tuple(f"t{place}" for place in range(length)), (False,) * length)
     mask = np.ones((layers, length, length), bool)
     return Map("self", tokens, tokens, Recorded(query, key, 1 / width**0.5, None, mask, weights))
+
+
+def test_the_page_has_the_soft_cap_of_the_scores():
+    """As cell.js computes a weight: e^score by the sum over the row."""
+    one = recorded_of(4, 1, 2, 8)
+    packed = _pack_map(one._replace(recorded=one.recorded._replace(soft_cap=0.5)), 0, 4)
+    query, key = (numbers(packed[name]).reshape(1, 2, 4, 8) for name in ("query", "key"))
+    products = np.einsum("lnth,lnsh->lnts", query, key) * packed["scale"]
+    scores = packed["cap"] * np.tanh(products / packed["cap"])
+    weights = np.exp(scores - numbers(packed["norms"]).reshape(1, 2, 4, 1))
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    assert np.abs(products).max() > 1 > np.abs(scores).max()
 
 
 @pytest.mark.integration

@@ -25,12 +25,15 @@ function behind() {
   const products = Array.from(query, (number, index) => number * key[index]);
   const dot = products.reduce((sum, product) => sum + product, 0);
   const bias = arrays.bias ? arrays.bias[(head * height + state.row) * width + state.column] : null;
-  const score = dot * map.scale + (bias ?? 0);
+  const scaled = dot * map.scale;
+  const capped = map.cap == null ? scaled : map.cap * Math.tanh(scaled / map.cap);
+  const score = capped + (bias ?? 0);
   const norm = arrays.norms[head * height + state.row];
   const weight = weightAt(map, state.row, state.column);
   const hidden = !arrays.mask[(state.layer * height + state.row) * width + state.column];
 
-  const lines = [["q · k", `${decimal(dot)}, the sum of ${map.width} products`], ["× scale", `${decimal(map.scale)} = ${decimal(dot * map.scale)}`]];
+  const lines = [["q · k", `${decimal(dot)}, the sum of ${map.width} products`], ["× scale", `${decimal(map.scale)} = ${decimal(scaled)}`]];
+  if (map.cap != null) lines.push(["soft cap", `${decimal(capped)} = ${decimal(map.cap)} × tanh(${decimal(scaled)} ÷ ${decimal(map.cap)})`]);
   if (bias != null) lines.push(["+ position", decimal(bias)]);
   lines.push(["score", hidden ? "−∞: the mask hides this token" : decimal(score)]);
   lines.push(["softmax", hidden ? "e^−∞ = 0" : `e^${decimal(score)} ÷ ${decimal(Math.exp(norm))}, the sum over the row`]);
