@@ -136,6 +136,8 @@ class RunSettings:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"--{option(name)} must be a number above 0: received {value}.")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"--weight-decay must be a number from 0 on: received {self.weight_decay}.")
         for name, least in {"steps": 1, "batch_size": 1, "rounds": 1, "patience": 1, "max_length": 8}.items():
             value = getattr(self, name)
             if value is not None and value < least:

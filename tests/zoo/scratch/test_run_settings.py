@@ -22,6 +22,8 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"hours": 0.0}, "--hours must be a number above 0: received 0.0"),
         ({"epochs": float("nan")}, "--epochs must be a number above 0"),
         ({"learning_rate": -1.0}, "--learning-rate must be a number above 0"),
+        ({"weight_decay": -0.1}, "--weight-decay must be a number from 0 on: received -0.1"),
+        ({"weight_decay": float("nan")}, "--weight-decay must be a number from 0 on"),
         ({"steps": 0}, "--steps must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
         ({"max_length": 4}, "--max-length must be at least 8"),
