@@ -58,6 +58,14 @@ def test_what_differs_between_two_runs():
     assert differences(other.identity(), one.identity()) == ["--steps 4 (was 3)"]
 
 
+def test_an_encoding_of_an_older_run_may_have_another_name():
+    """The command line gives Python's name of it, and gave the user's."""
+    now = RunSettings(**ASKED, encoding="iso8859-1").identity()
+    assert differences(now, now | {"encoding": "latin-1"}) == []
+    for other in ("cp1252", "none", 1):
+        assert differences(now, now | {"encoding": other}) == [f"--encoding iso8859-1 (was {other})"]
+
+
 def test_the_command_of_settings():
     settings = RunSettings("bert", ("a b.txt", "c.txt"), Path("runs/mine"), steps=7, lowercase=True)
     assert command_of(settings) == (
