@@ -16,6 +16,7 @@ from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.contract.kind import Kind, check_task_options, find_kind
+from keras_transformers.tasks.inputs.sources import kept
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
@@ -126,7 +127,7 @@ def load(
 
 def _given(task: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a task that are given; raise a `ValueError` for unknown ones, or wrong values."""
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: kept(value) for name, value in options.items() if value is not None}  # read twice: checked, and used
     of_checkpoint = {name for kind in map(find_kind, task_names()) for name in kind.of_checkpoint}
     own = inspect.signature(load).parameters.keys() - {"options"}
     check_task_options(task, given, of_checkpoint, own)

@@ -76,6 +76,14 @@ def test_none_is_as_if_left_out():
     assert task.options == zoo.load("minilm_mini_en", "sentence_embedding").options
 
 
+def test_options_from_iterators():
+    """The checks read them, before the task does."""
+    task = zoo.load("minilm_mini_en", "classification", weights=False, labels=iter(NAMES))
+    assert [*task.options["labels"]] == [*NAMES]
+    task = zoo.load("minilm_mini_en", "sentence_embedding", weights=False, pooling=iter(["mean", "max"]))
+    assert [*task.options["pooling"]] == ["mean", "max"]
+
+
 def test_options_that_only_functions_had():
     task = zoo.load("minilm_mini_en", "masked_lm", weights=False, whole_word=True)
     assert task.options["whole_word"] is True

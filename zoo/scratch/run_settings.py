@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import math
 import shlex
@@ -136,6 +137,8 @@ class RunSettings:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"--{option(name)} must be a number above 0: received {value}.")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"--weight-decay must be a number from 0 on: received {self.weight_decay}.")
         for name, least in {"steps": 1, "batch_size": 1, "rounds": 1, "patience": 1, "max_length": 8}.items():
             value = getattr(self, name)
             if value is not None and value < least:
@@ -258,5 +261,13 @@ def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
     return [
         f"--{option(name)} {now.get(name)} (was {before.get(name)})"
         for name in sorted(now.keys() | before.keys())
-        if now.get(name) != before.get(name)
+        if now.get(name) != before.get(name) and not (name == "encoding" and _is_one(now[name], before[name]))
     ]
+
+
+def _is_one(encoding: str, other: str) -> bool:
+    """Return whether two names are of one encoding: older versions kept the name that the user gave."""
+    try:
+        return codecs.lookup(encoding) == codecs.lookup(other)
+    except (LookupError, TypeError, ValueError):
+        return False

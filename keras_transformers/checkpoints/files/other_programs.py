@@ -144,7 +144,11 @@ def tell_other(place: Path) -> str:
     'guf is a file of GGUF, of llama.cpp, which is '
     """
     for path in [place] if place.is_file() else _files(place):
-        if known := _of_spacy(path) or _of_file(path):
+        try:
+            known = _of_spacy(path) or _of_file(path)
+        except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):  # not allowed, or damaged
+            continue
+        if known:
             return f"{path} is a file of {known.program}, which is not supported. {known.remedy}."
     return ""
 
@@ -153,10 +157,18 @@ def _files(folder: Path) -> list[Path]:
     """Return the files of a folder; pipelines, which hold other files, come first; weights that have a
     configuration not at all.
     """
-    names = sorted(os.listdir(folder))[:MOST_FILES] if folder.is_dir() else []
+    names = sorted(names_of(folder) or ())[:MOST_FILES]
     names = [name for name in names if not (name.endswith(".safetensors") and "config.json" in names)]
     first = [name for name in ("meta.json", "config.cfg") if name in names]
     return [path for name in [*first, *names] if (path := folder / name).is_file()]
+
+
+def names_of(folder: Path) -> list[str] | None:
+    """Return the names of the files in a folder; None if it may not be listed, though its files may be read."""
+    try:
+        return os.listdir(folder) if os.path.isdir(folder) else []  # False for impossible names, too
+    except PermissionError:
+        return None
 
 
 def _of_spacy(path: Path) -> Known | None:

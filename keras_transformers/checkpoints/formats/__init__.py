@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from keras_transformers.checkpoints.files.other_programs import tell_other
+from keras_transformers.checkpoints.files.other_programs import names_of, tell_other
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
 
 NOTHING = UserOptions()
@@ -34,9 +33,9 @@ class Format(NamedTuple):
     options: tuple[str, ...] = ()
     is_of_a_file: bool = False
 
-    def recognises(self, names: Collection[str]) -> bool:
-        """Return whether files of these names can be of this format."""
-        return any(fnmatchcase(name, mark) for mark in self.marks for name in names)
+    def recognises(self, names: Collection[str] | None) -> bool:
+        """Return whether files of these names, None for unknown ones, can be of this format."""
+        return names is None or any(fnmatchcase(name, mark) for mark in self.marks for name in names)
 
     @property
     def read(self) -> Callable[[Path, UserOptions], Stored | None]:
@@ -73,7 +72,7 @@ def find_stored(place: Path, user_options: UserOptions = NOTHING) -> Stored:
             or an option is given that its files say themselves.
     """
     is_file = place.is_file()
-    names = [place.name] if is_file else _names_in(folder_of(place))
+    names = [place.name] if is_file else names_of(folder_of(place))
     for form in FORMATS:
         is_asked = form.recognises(names) and (form.is_of_a_file or not is_file)
         if is_asked and (stored := form.read(place, user_options)):
@@ -87,10 +86,6 @@ def find_stored(place: Path, user_options: UserOptions = NOTHING) -> Stored:
         "the bert_config.json, albert_config.json, params.yaml, hparams.json or vocabularies of its program; the "
         "SavedModel of a TF-Hub encoder; or the ckpt.pt of nanoGPT or llama2.c. Fetch the files of one of them."
     )
-
-
-def _names_in(folder: Path) -> list[str]:
-    return os.listdir(folder) if os.path.isdir(folder) else []  # False for impossible names, too
 
 
 def _check_needed(user_options: UserOptions, options: tuple[str, ...], stored: Stored) -> None:

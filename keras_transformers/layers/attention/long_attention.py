@@ -154,15 +154,14 @@ def _of_distances(chunk: Chunk, upstream):
 
 def _of_scores(chunk: Chunk, weights, output, upstream):
     """Compute the gradient of the scores, float32 (B, N, t, W), from the gradient of the output, (B, N, t, H)."""
-    mask = chunk.options.visible.attention_mask
-    if mask is not None:  # if a query sees no key, the output does not depend on its scores
-        sees = ops.any(mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
-        upstream = ops.where(sees, upstream, 0.0)
     of_weights = ops.cast(products(upstream, chunk.value), "float32")  # (B, N, t, W)
     if chunk.multipliers is not None:
         of_weights = of_weights * chunk.multipliers
     mean = ops.sum(ops.cast(upstream, "float32") * ops.cast(output, "float32"), axis=-1, keepdims=True)  # (B, N, t, 1)
-    return weights * (of_weights - mean)
+    of_scores = weights * (of_weights - mean)
+    mask = chunk.options.visible.attention_mask
+    # Where a query sees no key, hidden ones have weights, but scores of hidden keys are a constant.
+    return of_scores if mask is None else ops.where(ops.expand_dims(mask, 1), of_scores, 0.0)
 
 
 def _sums_over_queries(weights, rows, like):

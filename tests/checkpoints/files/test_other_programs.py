@@ -7,6 +7,7 @@ import json
 import pickle
 import struct
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,6 +149,30 @@ def test_files_of_nothing(tmp_path, content):
             zoo.load(tmp_path / name)
     with pytest.raises(ValueError, match=r"there is no checkpoint in|is not supported"):
         zoo.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.pt", "b.npz", "c.txt"])
+def test_a_damaged_archive(tmp_path, name):
+    """zipfile takes it for an archive until it looks for the names."""
+    (tmp_path / name).write_bytes(b"PK\5\6" + b"\xff" * 18)
+    with pytest.raises(ValueError, match="there is no checkpoint in"):
+        zoo.load(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    secret = tmp_path / "a.pt"
+    secret.write_bytes(b"")
+    opened = Path.open
+
+    def forbidden(path, *mode, **options):
+        if path == secret:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *mode, **options)
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    assert tell_other(tmp_path) == ""
+    (tmp_path / "b.gguf").write_bytes(b"GGUF")
+    assert "b.gguf is a file of GGUF" in tell_other(tmp_path)
 
 
 def test_a_link_that_leads_nowhere_and_a_folder_in_it(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def test_a_folder_of_nothing_imports_no_reader(imported, tmp_path):
     with pytest.raises(ValueError, match="no checkpoint in"):
         find_stored(tmp_path)
     assert imported() == []
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path, monkeypatch):
+    """Its files may be readable all the same: such is the mode 711 of a folder."""
+    classifier().save(tmp_path / "model")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(os, "listdir", lambda folder: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    assert find_stored(tmp_path / "model").config.family == "bert"
+    with pytest.raises(ValueError, match="there is no checkpoint in"):
+        find_stored(tmp_path / "empty")
 
 
 def test_each_reader_is_in_the_table():

@@ -74,6 +74,21 @@ def test_it_is_attention(case):
         np.testing.assert_allclose(one, other, **limit)
 
 
+def test_gradients_where_a_mask_for_each_head_hides_the_whole_window():
+    """Such a query gives equal weights to all keys, and nothing to learn for those outside of the window."""
+    x, mask = normal(1, 9, 8), np.ones((1, 4, 9, 9), bool)
+    mask[0, 1, 4] = False
+    at_once, in_chunks = (Attention(4, window=(2, 1), linear_from=start) for start in (None, 1))
+    randomize_built(at_once, {"hidden_states": x})
+    in_chunks.build(x.shape)
+    in_chunks.set_weights(at_once.get_weights())
+    one, other = (
+        gradients(lambda y, attention=attention: ops.square(attention(y, attention_mask=mask)), x)[0]
+        for attention in (at_once, in_chunks)
+    )
+    np.testing.assert_allclose(one, other, **tolerance("float32"))
+
+
 WINDOWS = pairwise(
     length=[2, 7, 8],
     chunk=[1, 3, 16],

@@ -28,6 +28,12 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
     assert "no options ['seed']" in fail(*arguments, "--seed", "3")[1]
 
 
+@pytest.mark.parametrize("epochs", ["0.4", "0", "-1", "nan", "inf"])
+def test_a_recipe_takes_one_epoch_or_more(tmp_path, epochs):
+    arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", tmp_path / "out", f"--epochs={epochs}")
+    assert "--epochs of a recipe must be a whole number, at least 1: received" in fail(*arguments)[1]
+
+
 def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
     """One that fails behind its last step, or is interrupted, keeps it; what no run has written there stays."""
     out, state = tmp_path / "out", tmp_path / "out.resume"

@@ -22,6 +22,8 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"hours": 0.0}, "--hours must be a number above 0: received 0.0"),
         ({"epochs": float("nan")}, "--epochs must be a number above 0"),
         ({"learning_rate": -1.0}, "--learning-rate must be a number above 0"),
+        ({"weight_decay": -0.1}, "--weight-decay must be a number from 0 on: received -0.1"),
+        ({"weight_decay": float("nan")}, "--weight-decay must be a number from 0 on"),
         ({"steps": 0}, "--steps must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
         ({"max_length": 4}, "--max-length must be at least 8"),
@@ -54,6 +56,14 @@ def test_what_differs_between_two_runs():
     one, other = (RunSettings(**ASKED, steps=steps, prompt=prompt) for steps, prompt in ((3, "a"), (4, "b")))
     assert differences(one.identity(), one.identity()) == []
     assert differences(other.identity(), one.identity()) == ["--steps 4 (was 3)"]
+
+
+def test_an_encoding_of_an_older_run_may_have_another_name():
+    """The command line gives Python's name of it, and gave the user's."""
+    now = RunSettings(**ASKED, encoding="iso8859-1").identity()
+    assert differences(now, now | {"encoding": "latin-1"}) == []
+    for other in ("cp1252", "none", 1):
+        assert differences(now, now | {"encoding": other}) == [f"--encoding iso8859-1 (was {other})"]
 
 
 def test_the_command_of_settings():

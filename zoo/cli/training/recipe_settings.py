@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +36,8 @@ class RecipeSettings:
         if self._recipe is None:
             known = [other for other in names() if hasattr(module(other), "train")]
             raise ValueError(f"{self.name} was not trained here, so there is no recipe; there is one for {known}.")
+        if self.epochs is not None and not (math.isfinite(self.epochs) and round(self.epochs) >= 1):
+            raise ValueError(f"--epochs of a recipe must be a whole number, at least 1: received {self.epochs}.")
         if unknown := sorted(self.options.keys() - inspect.signature(self._recipe).parameters):
             raise ValueError(f"the recipe of {self.name} has no options {unknown}.")
         if not self.data.is_dir():
