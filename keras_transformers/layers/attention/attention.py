@@ -13,7 +13,7 @@ from keras_transformers.layers.attention.call_checks import check_call, checked_
 from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
 from keras_transformers.layers.attention.projections import distance_vectors, keys_and_values, merge, queries
-from keras_transformers.layers.attention.scores import ScoreOptions, Visible
+from keras_transformers.layers.attention.scores import ALL_KEYS, ScoreOptions, Visible
 from keras_transformers.layers.core.dense import built_dense, length_of, with_length
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.layer_norm import make_norm
@@ -141,7 +141,7 @@ class Attention(ReturnsCache, DenseOwner):
         epsilon: float = 1e-6,
         **kwargs: Any,
     ):
-        kwargs = with_new_names(kwargs)
+        kwargs = with_new_names(kwargs if window == ALL_KEYS else {"window": window, **kwargs})
         window = kwargs.pop("window", window)
         super().__init__(**kwargs)
         sizes = {"head_dim": head_dim, "value_dim": value_dim, "num_kv_heads": num_kv_heads, "linear_from": linear_from}

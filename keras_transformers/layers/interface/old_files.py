@@ -39,7 +39,15 @@ def with_new_names(options: dict[str, Any]) -> dict[str, Any]:
 
     >>> with_new_names({"reach": (1, 0), "seed": 1})
     {'window': (1, 0), 'seed': 1}
+
+    Raises:
+        ValueError: An option is given by both names.
     """
+    for old, new in OLD_OPTIONS.items():
+        if old in options and new in options:
+            raise ValueError(
+                f"received {old}={options[old]!r} and {new}={options[new]!r}: leave out {old}, an old name."
+            )
     return {OLD_OPTIONS.get(name, name): value for name, value in options.items()}
 
 

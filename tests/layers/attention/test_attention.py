@@ -125,6 +125,9 @@ def test_biases_by_projection(use_bias, output_bias, expected):
 def test_the_old_name_of_a_window_is_read():
     """`reach`, in calls and in the configuration of a layer that was saved under it."""
     assert Attention(N, reach=(1, 0)).window == (1, 0)
+    for layer, sizes in ((Attention, {}), (EncoderBlock, {"intermediate_dim": 8})):
+        with pytest.raises(ValueError, match=r"received reach=\(1, 0\) and window=\(2, 0\): leave out reach"):
+            layer(num_heads=2, reach=(1, 0), window=(2, 0), **sizes)
     block = EncoderBlock.from_config({"num_heads": N, "intermediate_dim": 8, "reach": [2, 1]})
     assert block.attention.window == (2, 1)
 
