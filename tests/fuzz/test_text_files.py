@@ -14,6 +14,9 @@ from packing import ENDINGS, packed, table
 from keras_transformers.text.files.text_files import TextFiles
 from zoo.scratch.pairs.pair_files import read_table_pairs
 
+# The doubt about a wrong encoding, which tests/text/files expects.
+pytestmark = pytest.mark.filterwarnings("ignore:.*is read as .*, and is text in:UserWarning")
+
 ROWS = [
     {"text": 'one, "two"\nthree', "de": "Grüße\tan alle", "en": "Greetings"},
     {"text": "a", "de": "b", "en": "c"},
