@@ -1,10 +1,10 @@
 """The words of a text, whatever its script and tokenizer, and the word of each token.
 
 Words follow the word boundaries of Unicode, https://www.unicode.org/reports/tr29, in a simple form. White space
-separates words. Letters and digits in a row are a word, and so is Katakana in a row. A punctuation mark, a symbol, an
-ideograph, a Hiragana letter, and a letter of a script that writes no spaces (Thai, Lao, Khmer, Myanmar and their like)
-are separate words. Combining marks and format characters belong to the character before them, as do the further parts
-of an emoji.
+separates words, and so do the space without width (U+200B) and the marks of direction and of byte order. Letters and
+digits in a row are a word, and so is Katakana in a row. A punctuation mark, a symbol, an ideograph, a Hiragana letter,
+and a letter of a script that writes no spaces (Thai, Lao, Khmer, Myanmar and their like) are separate words. Combining
+marks and format characters belong to the character before them, as do the further parts of an emoji.
 
 `text/graph/outputs/place_words.py` has the same rules as TensorFlow ops.
 """
