@@ -11,7 +11,8 @@ from keras_transformers.text.graph.streams.words_of_text import place_words, wor
 def words(text: str) -> list[str]:
     points = np.array([ord(letter) for letter in text], np.int64)
     found: list[str] = []
-    for letter, begins, is_gap in zip(text, *word_begins(points, np.arange(len(points)) == 0), strict=True):
+    places = word_begins(points, np.arange(len(points)) == 0)[:2]
+    for letter, begins, is_gap in zip(text, *places, strict=True):
         if begins:
             found.append(letter)
         elif not is_gap:
@@ -57,6 +58,14 @@ def test_tokens_and_their_words():
     assert placed("", [(0, 0)], [-1]) == [("", -1)]
     # An unknown token had the mark of byte order and a letter, which was one word, and the rest of "Ann" another.
     assert placed("\ufeffAnn\u200b", [(0, 2), (2, 4), (4, 5)], [0, 0, 0]) == [("A", 1), ("nn", 1), ("", -1)]
+
+
+def test_marks_that_a_tokenizer_strips_stay_with_their_letter():
+    """BERT's normaliser strips them: an entity ended before the last vowel of its name."""
+    assert placed("दिल्ली ते है", [(0, 6), (7, 8), (10, 11)], [0, 1, 2]) == [("दिल्ली", 1), ("ते", 2), ("है", 3)]
+    assert placed("cafe\u0301", [(0, 4)], [0]) == [("cafe\u0301", 1)]
+    assert placed("e\u0301e", [(0, 1), (1, 2), (2, 3)], [0, 0, 0])[0] == ("e\u0301", 1)
+    assert placed("a \u0301", [(0, 1)], [0]) == [("a", 1)]
 
 
 def test_rows_do_not_mix():
