@@ -68,7 +68,7 @@ DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_char
 BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
 AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 COMPONENTS = {
-    **dict.fromkeys(BERT, (*BERTS, AROUND)),
+    **dict.fromkeys((*BERT, MPNET), (*BERTS, AROUND)),
     **dict.fromkeys(ROBERTA, ((), ("ByteLevel",), AROUND)),
     GPT2: ((), None, None),
     GPT1: (*BERTS, None),
