@@ -27,8 +27,12 @@ class Encoded:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """0 for tokens of the first text, 1 for the second, independent of segments; None for special tokens."""
-        return self._kept(self.encoding.sequence_ids)
+        """0 for tokens of the first text, 1 for the second, independent of segments; None for special tokens.
+
+        The library gives contexts None in all windows but the first if there is no post-processor.
+        """
+        found = zip(self.encoding.sequence_ids, self.encoding.word_ids, strict=True)
+        return self._kept([1 if text is None and word is not None else text for text, word in found])
 
     @property
     def offsets(self) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import tokenizers
 
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -87,3 +88,14 @@ def test_a_pair_with_the_first_tokens_of_its_first_text(tokenizer):
     assert row.with_first(1).ids == expected.ids and row.with_first(1).segment_ids == expected.segment_ids
     assert row.with_first(1).offsets == expected.offsets and row.with_first(1).word_ids == expected.word_ids
     assert row.with_first(4).ids == row.with_first(9).ids == row.ids
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_windows_without_a_post_processor_know_their_context(side):
+    """The library says so of the first window only: answers in further windows were no answers in `fit`."""
+    words = ["who", "the", "cat", "dog", "sat"]
+    library = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, "the"))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    library.enable_truncation(4, direction=side)
+    windows = Tokenizer(library).encode(["who"], ["the cat sat the dog"], 4, "only_second", stride=1)
+    assert [window.sequence_ids for window in windows] == [[0, 1, 1, 1]] * 2

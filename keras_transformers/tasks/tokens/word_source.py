@@ -192,7 +192,8 @@ def _of_spans(encoded: Iterable[Placed], texts: list[str], targets: Sequence, la
     if unclear:
         warnings.warn(
             f"{len(unclear)} of {sum(map(len, targets))} entities begin or end inside a word or a token, "
-            f"such as {unclear[0][1]!r} in row {unclear[0][0]}: the labels are applied to the whole word or token.",
+            f"such as {unclear[0][1]!r} in row {unclear[0][0]}: the labels are applied to the whole word or token, "
+            "which `predict` gives as the entity, and which metrics count as right.",
             stacklevel=4,
         )
     return found

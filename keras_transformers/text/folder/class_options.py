@@ -30,7 +30,8 @@ MPNET, XLM_ROBERTA = "MPNetTokenizer", "XLMRobertaTokenizer"
 MBART = ("MBartTokenizer", "MBart50Tokenizer")
 GENERIC = ("PreTrainedTokenizer", "TokenizersBackend")  # without "Fast"
 # Classes whose tokens have types, or segments, where no `model_input_names` says it; of version 5 of `transformers`.
-TYPED = {*BERT, DEBERTA, "DebertaTokenizer", "FNetTokenizer"} - {"DistilBertTokenizer", "DPRReaderTokenizer"}
+TYPED = {*BERT, DEBERTA, "DebertaTokenizer", "FNetTokenizer"}
+TYPED -= {"DistilBertTokenizer", "DPRReaderTokenizer", "RetriBertTokenizer"}  # the last is read by the generic class
 # Classes with `add_bos_token` and `add_eos_token`, and the tokens that they have by default.
 BEGINNING = {GPT2: (END, END), GPT1: (None, None), LLAMA: ("<s>", "</s>"), **dict.fromkeys(GENERIC, (None, None))}
 # Classes that split texts with their own code, which no tokenizer.json describes.
@@ -68,7 +69,7 @@ DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_char
 BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
 AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 COMPONENTS = {
-    **dict.fromkeys(BERT, (*BERTS, AROUND)),
+    **dict.fromkeys((*BERT, MPNET), (*BERTS, AROUND)),
     **dict.fromkeys(ROBERTA, ((), ("ByteLevel",), AROUND)),
     GPT2: ((), None, None),
     GPT1: (*BERTS, None),

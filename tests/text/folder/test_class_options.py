@@ -229,6 +229,7 @@ def test_the_class_follows_from_the_model_where_none_is_named(tmp_path):
             {"pre_tokenizer": {"type": "Whitespace"}},
             "pre_tokenizer, BertPreTokenizer; .* Whitespace",
         ),
+        ("MPNetTokenizer", {"normalizer": {"type": "Lowercase"}}, "normalizer, BertNormalizer; .* Lowercase"),
         ("BartTokenizer", {"post_processor": None}, "post_processor, special tokens around texts; .*"),
         ("GPT2Tokenizer", {"normalizer": {"type": "Lowercase"}}, "normalizer, null; tokenizer.json has Lowercase"),
     ],
@@ -236,7 +237,7 @@ def test_the_class_follows_from_the_model_where_none_is_named(tmp_path):
 def test_components_that_are_not_the_class_s_own_are_told(tmp_path, name, change, kind):
     """`transformers` builds the class's, version 4 took those of tokenizer.json."""
     special = [*byte_pair_vocabulary.BART_TOKENS] if name == "BartTokenizer" else None
-    model = "wordpiece" if "Bert" in name else "byte_pair"
+    model = "wordpiece" if "Bert" in name or "MPNet" in name else "byte_pair"
     Tokenizer.train(["the cat sat"], 280, model=model, special_tokens=special).save(tmp_path)
     config = json.loads((tmp_path / "tokenizer.json").read_text())
     (tmp_path / "tokenizer.json").write_text(json.dumps(config | change))

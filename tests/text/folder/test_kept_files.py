@@ -37,6 +37,7 @@ def has_second(tokenizer: Tokenizer) -> bool:
         *((name, TYPES, True) for name in GENERIC[:2]),
         *((name, NONE, False) for name in TYPED[:2]),
         ("BertTokenizer", [], False),
+        ("RetriBertTokenizer", ..., False),  # a class of version 4 only
         ("TokenizersBackend", None, False),
         (..., NONE, False),
     ],

@@ -19,15 +19,15 @@ class PlaceWords(tf.Module):
         super().__init__()
         self.classes = PointTable(shipped()["text_word"])
 
-    def begins(self, points: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return where words begin and where white space is, (N,) bool each, for N code points (B, None)."""
+    def begins(self, points: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Return where words begin, white space is, and marks continue words: (N,) bool each, for N code points."""
         kinds, is_first = self.classes(points.values), row_starts(points)  # (N,) each
         base = tf.gather(kinds, start_of((kinds != ATTACHED) | is_first))  # (N,), without what is attached
         before = tf.where(is_first, GAP, shift(base, GAP))  # (N,)
         joins = (kinds == ATTACHED) & (tf.where(is_first, GAP, shift(kinds, GAP)) != GAP)
         joins |= (kinds == before) & tf.reduce_any(kinds[:, None] == IN_A_ROW, 1)
         joins |= (kinds == PICTOGRAPH) & (before == PICTOGRAPH) & (shift(points.values, 0) == JOINER)
-        return ~joins & (kinds != GAP), kinds == GAP
+        return ~joins & (kinds != GAP), kinds == GAP, joins & (kinds == ATTACHED)
 
     def __call__(self, texts: tf.Tensor, offsets: tf.Tensor, word_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Return the word of each token, and its place without white space at its ends.
@@ -38,17 +38,20 @@ class PlaceWords(tf.Module):
             word_ids: (B, T) int32, the number of the tokenizer's word; -1 for special tokens and padding.
         """
         points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")  # (B, None), as the tokenizer reads them
-        begins, is_gap = self.begins(points)
+        begins, is_gap, is_mark = self.begins(points)
         count = tf.size(is_gap)
         numbers = tf.concat([tf.cumsum(tf.cast(begins, tf.int32)), [0]], 0)  # (N + 1,)
         solid = tf.cast(tf.where(~is_gap)[:, 0], tf.int32)  # (S,)
         before = row_splits_of(tf.cast(~is_gap, tf.int32))  # (N + 1,), solid code points before each place
+        unmarked = tf.cast(tf.where(tf.concat([~is_mark, [True]], 0))[:, 0], tf.int32)  # (U,)
+        before_marks = row_splits_of(tf.cast(~is_mark, tf.int32))  # (N + 1,)
 
         rows = tf.cast(points.row_splits, tf.int32)[:-1, None]  # (B, 1)
         start, stop = offsets[..., 0] + rows, offsets[..., 1] + rows  # (B, T) each
         first = tf.minimum(tf.gather(tf.concat([solid, [count]], 0), tf.gather(before, start)), stop)
         last = tf.maximum(tf.gather(tf.concat([[0], solid + 1], 0), tf.gather(before, stop)), first)
         is_real, is_blank = word_ids >= 0, first == last
+        last = tf.where(is_blank, last, tf.gather(unmarked, tf.gather(before_marks, last)))
         words = tf.where(is_real & ~is_blank, tf.gather(numbers, first), -1)
 
         letter = tf.gather(tf.concat([points.values, [0]], 0), start)

@@ -148,6 +148,10 @@ CLUSTERED = ("Thai", "Lao", "Khmer", "Myanmar", "Tai_Le", "New_Tai_Lue", "Tai_Th
 KATAKANA_TOO = "\u3031\u3032\u3033\u3034\u3035\u309b\u309c\u30a0\u30fc\uff70"  # UAX #29, of no script of their own
 
 
+# The space without width, marks of direction, the mark of byte order: invisible, so no word begins or ends with one.
+WITHOUT_WIDTH = [0x200B, 0x200E, 0x200F, 0xFEFF]
+
+
 def _text_word_classes(regex: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """Classify code points by the word boundaries of UAX #29, in a simple form: later lines override earlier ones."""
     classes = np.full(UNICODE_SIZE, ALONE, np.uint8)  # punctuation, symbols, control characters
@@ -161,8 +165,8 @@ def _text_word_classes(regex: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     classes[_matching(r"\p{Regional_Indicator}")] = FLAG
     classes[_matching(r"[\p{M}\p{Cf}]")] = classes[cluster == MARK] = ATTACHED
     classes[cluster == PREFIX] = RUN
-    classes[0x200B] = ALONE  # the space without width
     classes[regex >= BLANK] = classes[0x1C:0x20] = GAP  # the second are white space in Python, not in `\s`
+    classes[WITHOUT_WIDTH] = GAP
     return classes
 
 

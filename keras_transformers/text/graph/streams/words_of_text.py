@@ -1,10 +1,10 @@
 """The words of a text, whatever its script and tokenizer, and the word of each token.
 
 Words follow the word boundaries of Unicode, https://www.unicode.org/reports/tr29, in a simple form. White space
-separates words. Letters and digits in a row are a word, and so is Katakana in a row. A punctuation mark, a symbol, an
-ideograph, a Hiragana letter, and a letter of a script that writes no spaces (Thai, Lao, Khmer, Myanmar and their like)
-are separate words. Combining marks and format characters belong to the character before them, as do the further parts
-of an emoji.
+separates words, and so do the space without width (U+200B) and the marks of direction and of byte order. Letters and
+digits in a row are a word, and so is Katakana in a row. A punctuation mark, a symbol, an ideograph, a Hiragana letter,
+and a letter of a script that writes no spaces (Thai, Lao, Khmer, Myanmar and their like) are separate words. Combining
+marks and format characters belong to the character before them, as do the further parts of an emoji.
 
 `text/graph/outputs/place_words.py` has the same rules as TensorFlow ops.
 """
@@ -29,7 +29,7 @@ def word_classes() -> np.ndarray:
         return file["text_word"]
 
 
-def word_begins(points: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def word_begins(points: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where words begin, and where white space is.
 
     Args:
@@ -37,7 +37,7 @@ def word_begins(points: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, n
         is_first: (N,) bool, True for the first code point of each text.
 
     Returns:
-        Two (N,) bool.
+        Two (N,) bool; and where marks continue a word, (N,) bool.
 
     Example:
 
@@ -53,15 +53,15 @@ def word_begins(points: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, n
     joins = (kinds == ATTACHED) & (np.where(is_first, GAP, np.append(GAP, kinds)[:-1]) != GAP)
     joins |= (kinds == before) & np.isin(kinds, IN_A_ROW)
     joins |= (kinds == PICTOGRAPH) & (before == PICTOGRAPH) & after_joiner
-    return ~joins & (kinds != GAP), kinds == GAP
+    return ~joins & (kinds != GAP), kinds == GAP, joins & (kinds == ATTACHED)
 
 
 def place_words(texts: Sequence[str], offsets: np.ndarray, word_ids: np.ndarray) -> dict[str, np.ndarray]:
     """Return the word of each token, and its place without white space at its ends.
 
     A token belongs to the word in which it begins; the words that one token covers are one, up to the word in which the
-    next token begins. A token of white space alone belongs to none, but for a single space that its tokenizer takes to
-    the next word, as Metaspace does.
+    next token begins. Marks that a tokenizer strips stay with the letter before them. A token of white space alone
+    belongs to none, but for a single space that its tokenizer takes to the next word, as Metaspace does.
 
     Args:
         texts: B strings.
@@ -80,15 +80,17 @@ def place_words(texts: Sequence[str], offsets: np.ndarray, word_ids: np.ndarray)
     points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).astype(np.int64)  # (N,)
     row_starts = np.cumsum([0, *map(len, texts)])[:-1]  # (B,)
     is_first = np.isin(np.arange(len(points)), row_starts)
-    begins, is_gap = word_begins(points, is_first)
+    begins, is_gap, is_mark = word_begins(points, is_first)
     numbers = np.append(np.cumsum(begins), 0)  # (N + 1,)
-    (solid,) = np.nonzero(~is_gap)  # (S,)
+    (solid,), (unmarked,) = np.nonzero(~is_gap), np.nonzero(np.append(~is_mark, True))  # (S,), (U,)
     before = np.append(0, np.cumsum(~is_gap))  # (N + 1,), solid code points before each place
 
+    before_marks = np.append(0, np.cumsum(~is_mark))  # (N + 1,), code points that are no marks before each place
     start, stop = np.moveaxis(offsets + row_starts[:, None, None], -1, 0)  # (B, T) each
     first = np.minimum(np.append(solid, len(points))[before[start]], stop)
     last = np.maximum(np.append(0, solid + 1)[before[stop]], first)
     is_real, is_blank = word_ids >= 0, first == last
+    last = np.where(is_blank, last, unmarked[before_marks[last]])
     words = np.where(is_real & ~is_blank, numbers[first], -1)
 
     is_space = (start == stop) | ((stop - start == 1) & (np.append(points, 0)[start] == ord(" ")))
