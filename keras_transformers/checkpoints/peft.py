@@ -28,13 +28,13 @@ TASKS = {
 TYPES: dict[str, Kind] = {
     "peft_type": str, "base_model_name_or_path": str, "revision": str, "task_type": str, "r": int,
     "lora_alpha": NUMBER, "use_rslora": bool, "use_dora": bool, "bias": str, "rank_pattern": dict,
-    "alpha_pattern": dict,
+    "alpha_pattern": dict, "modules_to_save": list,
 }  # fmt: skip
 # Options that are used here, or do not change the results. Any other option must be off.
 KNOWN = {
     *TYPES, "auto_mapping", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode",
     "init_lora_weights", "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core",
-    "modules_to_save", "peft_version", "qalora_group_size", "runtime_config", "target_modules",
+    "peft_version", "qalora_group_size", "runtime_config", "target_modules",
 }  # fmt: skip
 STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; other ones change the base's weights, too
 SCORERS = {TASKS[name] for name in ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS")}  # have no head over the vocabulary
@@ -56,6 +56,7 @@ class Adapter(NamedTuple):
         has_magnitudes: Whether its layers have magnitude vectors (DoRA).
         tensors: Tensors by their names in the model: `layer.lora_A`, `layer.lora_B`, and whole tensors.
         source: Name of the adapter in error messages.
+        retrained: Ends of the names of layers that were trained whole, as copies beside the base's own layers.
     """
 
     base: str
@@ -65,6 +66,7 @@ class Adapter(NamedTuple):
     has_magnitudes: bool
     tensors: dict[str, Tensor]
     source: str
+    retrained: tuple[str, ...] = ()
 
 
 def is_adapter(folder: Path) -> bool:
@@ -95,6 +97,7 @@ def read_adapter(folder: Path, pickled: bool = False) -> Adapter:
         values.get("use_dora", False),
         {WRAPPED.sub(".", tensor.name.removeprefix(PREFIX)): tensor for tensor in stored if UNUSED not in tensor.name},
         f"the adapter in {folder}",
+        tuple(map(str, values.get("modules_to_save", ()))),
     )
 
 
@@ -140,7 +143,14 @@ def _copies_apart(adapter: Adapter, names: Names, architecture: str | None) -> d
     if adapter.task in SCORERS or not any(layer.startswith(LANGUAGE_HEADS) for layer in layers):
         return {}
     adapted = {modern_name(f"{match[1]}.weight", names) for match in map(PART.fullmatch, adapter.tensors) if match}
+    adapted |= _retrained(adapter, names)
     return {copy: name for copy, name in names.copies.items() if {copy, name} & adapted}
+
+
+def _retrained(adapter: Adapter, names: Names) -> set[str]:
+    """Return the names of the tensors of `modules_to_save`."""
+    found = (name for name in adapter.tensors if name.rpartition(".")[0].endswith(adapter.retrained))
+    return {modern_name(name, names) for name in found}
 
 
 def merge(
@@ -164,6 +174,7 @@ def merge(
     """
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in stored), f"the base {adapter.base}")
     factors: dict[str, tuple[str, dict[str, Tensor]]] = {}
+    untrained = {name: tensors[name] for name in {*apart.values()} & _retrained(adapter, names)}
     for name, tensor in adapter.tensors.items():
         if match := PART.fullmatch(name):
             _, factor = factors.setdefault(modern_name(f"{match[1]}.weight", names), (match[1], {}))
@@ -173,7 +184,7 @@ def merge(
         else:
             tensors[modern_name(name, names)] = tensor._replace(name=modern_name(name, names))
     for copy, name in apart.items():
-        tensors.setdefault(copy, tensors[name]._replace(name=copy))
+        tensors.setdefault(copy, untrained.get(name, tensors[name])._replace(name=copy))
     for name, (layer, factor) in factors.items():
         tensors[name] = _merged_weight(name, tensors.get(name), factor, layer, adapter, names)
     return [*tensors.values()]

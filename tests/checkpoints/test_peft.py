@@ -116,6 +116,20 @@ def test_an_adapted_embedding_leaves_the_head_that_was_tied_to_it(base, tmp_path
     assert np.array_equal(found["lm_head.weight"], before["transformer.wte.weight"])
 
 
+@pytest.mark.parametrize("layers", [["wte"], ["lm_head"], ["wte", "lm_head"]], ids=str)
+def test_a_saved_embedding_or_head_leaves_the_other_as_it_was(base, tmp_path, layers):
+    """In `peft` one of two tied layers is copied and trained: the other one keeps the weight of the base."""
+    names = {"wte": "transformer.wte.weight", "lm_head": "lm_head.weight"}
+    tensors = {names[layer]: RANDOM.normal(size=(90, 16)) for layer in layers}
+    options = {"task_type": "CAUSAL_LM", "modules_to_save": layers}
+    _, folder, before = base["gpt2"]
+    stored = adapt(find_stored(folder), read_adapter(write(tmp_path / "adapter", tensors, **options)))
+    assert not stored.config.tie_embeddings
+    found = {tensor.name: tensor.read() for tensor in stored.tensors()}
+    for name in names.values():
+        assert np.allclose(found[name], tensors.get(name, before[names["wte"]]))
+
+
 def test_saved_modules_replace_those_of_the_base(base, tmp_path):
     tensors = {"classifier.weight": RANDOM.normal(size=(3, 16)), "classifier.bias": RANDOM.normal(size=3)}
     found = merged(base, "bert", read_adapter(write(tmp_path / "adapter", tensors)), tmp_path)

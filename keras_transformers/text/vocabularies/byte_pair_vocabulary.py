@@ -200,13 +200,14 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
     model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}
     specials = {token["content"] for token in pipeline["added_tokens"]}
     template = (pipeline["post_processor"] or {"type": None})["type"]
-    if model["type"] == "BPE" and template == "RobertaProcessing" and specials >= set(BART_TOKENS):
+    is_plain = splitter["type"] == "ByteLevel" and splitter["use_regex"] and not pipeline["normalizer"]
+    if model["type"] == "BPE" and template == "RobertaProcessing" and is_plain and specials >= set(BART_TOKENS):
         return {"tokenizer_class": BART, "add_prefix_space": splitter["add_prefix_space"]}
     if model["type"] != "BPE" or template:
         return None
     if model["end_of_word_suffix"] == END_OF_WORD and splitter["type"] == "BertPreTokenizer" and UNKNOWN in specials:
         return {"tokenizer_class": GPT1}
-    if pipeline["normalizer"] or splitter["type"] != "ByteLevel" or not splitter["use_regex"] or END not in specials:
+    if not is_plain or END not in specials:
         return None
     return {"tokenizer_class": GPT2, "add_prefix_space": splitter["add_prefix_space"]}
 

@@ -10,6 +10,7 @@ import pytest
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
+from keras_transformers.text.folder import tokenizer_folder
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary
 
@@ -196,3 +197,19 @@ def test_real_vocabulary(data_dir):
     assert tokenizer.encode([" Hello world"])[0].ids == [18435, 995]
     assert tokenizer.token_bytes()[995] == b" world"
     assert Tokenizer.from_folder(folder).to_json() == tokenizer.to_json()
+
+
+@pytest.mark.parametrize("options", [
+    {"pre_tokenizer": pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(False)])},
+    {"pre_tokenizer": pre_tokenizers.ByteLevel(False, use_regex=False)},
+    {"normalizer": normalizers.Lowercase()},
+], ids=["RobBERT", "without a pattern", "lower case"])  # fmt: skip
+def test_the_class_of_bart_is_for_its_own_splitting_alone(tmp_path, options):
+    tokens = [*byte_pair_vocabulary.BART_TOKENS, *sorted(byte_pair_vocabulary.byte_letters())]
+    library = byte_pair_vocabulary.build_bart({token: i for i, token in enumerate(tokens)}, [])
+    assert byte_pair_vocabulary.folder_class(json.loads(library.to_str()))["tokenizer_class"] == "BartTokenizer"
+    for name, component in options.items():
+        setattr(library, name, component)
+    assert byte_pair_vocabulary.folder_class(json.loads(library.to_str())) is None
+    tokenizer_folder.write(tmp_path, library, {})
+    assert Tokenizer.from_folder(tmp_path).encode(TEXTS)[0].ids == library.encode(TEXTS[0]).ids
