@@ -139,9 +139,15 @@ def test_a_weight_may_be_a_bool(weight, has_loss):
     assert ("language_model_logits" in (task.parts.loss_weights or {})) == has_loss
 
 
-@pytest.mark.parametrize("config, weight", [(tiny.config(), 0.5), (gpt2(120, 1, 2, 8), -1.0)])
-def test_errors(config, weight):
-    with pytest.raises(ValueError, match=f"received {weight} for a model of kind '{config.kind}'"):
+@pytest.mark.parametrize(
+    ("config", "weight", "message"),
+    [
+        (tiny.config(), 0.5, "received 0.5 for a model of kind 'encoder'"),
+        (gpt2(120, 1, 2, 8), -1.0, "0 for none: received -1.0"),
+    ],
+)
+def test_errors(config, weight, message):
+    with pytest.raises(ValueError, match=message):
         Task("classification", config, tiny.tokenizer(), labels=2, lm_weight=weight)
 
 
