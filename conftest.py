@@ -19,7 +19,7 @@ MOST_END_TO_END = 30.0  # on a fast CPU that is idle, most take 4, the longest 7
 SPENT = pytest.StashKey[float]()
 # Processor time of the garbage collector, which no test is to blame for, and files that were tested.
 collected = {"since": 0.0, "seconds": 0.0, "files": 0}
-FILES_FROZEN = 8
+FILES_FROZEN = 4
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each core: threads of their own would wait for each other's
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
@@ -101,7 +101,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None):
     """After a file, collect its garbage and let later collections leave alone what stays, as the traced graphs do.
 
     They would walk through millions of objects for seconds: tests of what is freed collect, and Keras for each weight
-    that it replaces. Every few files all is collected: what died later would stay, 10 GB in a process of 300 files.
+    that it replaces. Every fourth file all is collected: what died later would stay, 10 GB in a process of 300 files.
     """
     yield
     if nextitem is None or nextitem.path != item.path:
