@@ -114,7 +114,6 @@ def load(
     checkpoint = find(name, revision, cache_dir, UserOptions(lowercase, num_heads, pickled, task))
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
-    check_task_options(kind.name, given)
     checkpoint = checkpoint.asked_for(kind.name)
     checkpoint = dataclasses.replace(checkpoint, config=with_dropout(checkpoint.config, dropout, attention_dropout))
     given |= {} if max_length is None else {"max_length": max_length}

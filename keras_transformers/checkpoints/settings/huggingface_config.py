@@ -189,19 +189,11 @@ def make_config(
 
     our_values = config.to_dict() | {"use_bias": has_biases(config)}
     fields = {ours: our_values[ours] for ours in names.fields}
-    read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
-    lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]
-    written = {
-        theirs: getattr(config, ours) for ours, theirs in names.fields.items()
-    }  # of several fields with one name, the last
-    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
-    if config.activation not in names.activations.values():
-        lost.append("activation")
-    if lost:
-        values = {name: getattr(config, name, None) for name in lost}
+    if lost := _lost(config, names, our_values, fields):
+        received = shown({name: our_values[name] for name in lost})
         raise ValueError(
             f"the {names.model_type} format of Hugging Face has no place for other values of {lost}: received "
-            f"{shown(values)}. Leave them out, or keep the model by model.save(file)."
+            f"{received}. Leave them out, or keep the model by model.save(file)."
         )
 
     values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
@@ -221,6 +213,22 @@ def make_config(
             raise ValueError(f"problem must be one of {sorted(PROBLEMS)}: received {problem!r}.")
         values["problem_type"] = PROBLEMS[problem]
     return dict(sorted(names.write(values).items()))
+
+
+def _lost(config: TransformerConfig, names: Names, values: dict[str, Any], fields: dict[str, Any]) -> list[str]:
+    """Return the names of the values that the family's format cannot represent.
+
+    Args:
+        config: The configuration.
+        names: Table of the family.
+        values: All values of the configuration, by our names.
+        fields: The values among them that the format has keys for.
+    """
+    read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
+    lost = [key for key, value in read_back.to_dict().items() if values[key] != value and key not in FORGOTTEN]
+    written = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # of equal names, the last
+    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
+    return lost if config.activation in names.activations.values() else [*lost, "activation"]
 
 
 def _their_value(ours: str, value: Any, names: Names) -> Any:
