@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -14,7 +14,7 @@ from keras_transformers.data.batches.batching import bucket, power_of_two
 from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
-from keras_transformers.generation.prompts import check_answer
+from keras_transformers.generation.prompts import TEXTS, check_answer
 from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import Spelling, token_bytes
@@ -32,7 +32,8 @@ class BucketedService:
     Args:
         config: Configuration of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with its `language_model_head`.
-        reader: Texts to prompts: a `python_text.PromptReader` or `SourceReader`.
+        readers: Texts to prompts, by their form: a `python_text.PromptReader` or `SourceReader` for "text", perhaps a
+            `ChatReader` for "chat", conversations that are written as text.
         spelling: Text that each token adds.
         prescribed: Generation settings of the checkpoint.
     """
@@ -41,21 +42,21 @@ class BucketedService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: PromptReader | SourceReader,
+        readers: Mapping[str, PromptReader | SourceReader],
         spelling: Spelling,
         prescribed: Prescribed,
     ):
-        self.model, self.reader, self.longest = model, reader, reader.longest
+        self.model, self.readers, self.longest = model, readers, readers[TEXTS].longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
         self._compiled: dict[Decoding, dict[str, Compiled]] = {}
 
     def answer(
-        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
     ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         rows = decoding.rows(sequences)
-        state, request, row_columns = self._start(texts, rows, request, decoding)
+        state, request, row_columns = self._start(texts, rows, request, decoding, form)
         written = self._run(decoding, "advance", state, request, self.longest).written
         new = [content.decode("utf-8", "replace") for content in self.writer(written)]
         columns = {"generated_text": new, "score": written.score.tolist(), "num_tokens": written.num_new.tolist()}
@@ -64,15 +65,15 @@ class BucketedService:
             columns[name] = [row[0] for row in of_prompts] if sequences == 1 else of_prompts
         return columns | row_columns
 
-    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:
             ValueError: No text can be generated.
         """
         longest_stop = int(request.stop.lengths.max())
-        state, request, columns = self._start([text], 1, request, decoding)
-        check_answer(columns["truncated"][0], columns["error"][0], self.reader.max_length)
+        state, request, columns = self._start([text], 1, request, decoding, form)
+        check_answer(columns["truncated"][0], columns["error"][0], self.readers[form].max_length)
 
         def contents():
             nonlocal state
@@ -83,10 +84,10 @@ class BucketedService:
         return pieces_of(contents(), longest_stop)
 
     def _start(
-        self, texts: Sequence[str], number: int, request: Request, decoding: Decoding
+        self, texts: Sequence[str], number: int, request: Request, decoding: Decoding, form: str
     ) -> tuple[State, Request, dict[str, list]]:
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
-        prompts = self.reader(texts, request.max_new_tokens)
+        prompts = self.readers[form](texts, request.max_new_tokens)
         lengths = prompts.lengths
         limit = np.minimum(lengths + request.max_new_tokens, self.longest)
         limit = np.where(prompts.error == "", limit, lengths).astype(np.int32)

@@ -32,13 +32,7 @@ class PromptReader:
         """Return the prompts of text (B,), given `max_new_tokens` int32 (B,) and the errors so far, string (B,)."""
         room = self.max_length - max_new_tokens - num_special(self.graph)  # (B,)
         error = first_error(error, room < 1, prompts.NO_ROOM.format(max_length=self.max_length))
-        room = tf.maximum(room, 1)
-
-        ids = self.graph.tokenize(text)  # (B, None)
-        lengths = tf.cast(ids.row_lengths(), tf.int32)
-        row = ids.value_rowids()
-        place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, row), tf.int32)
-        ids = keep(ids, place >= tf.gather(lengths - room, row))
+        ids, is_cut = self._cut(text, tf.maximum(room, 1))
         encoded = self.graph.template(ids, None, self.max_length, self.config.fill_id)
         count = tf.reduce_sum(tf.cast(encoded["padding_mask"], tf.int32), 1)  # (B,)
 
@@ -47,7 +41,35 @@ class PromptReader:
             error = first_error(error, count == 0, prompts.EMPTY)
         is_begin = (count == 0)[:, None] & (tf.range(tf.shape(encoded["token_ids"])[1]) == 0)  # (B, P)
         token_ids = tf.where(is_begin, first or 0, encoded["token_ids"])
-        return Prompts(token_ids, tf.maximum(count, 1), {}, lengths > room, error)
+        return Prompts(token_ids, tf.maximum(count, 1), {}, is_cut, error)
+
+    def _cut(self, text: tf.Tensor, room: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """Return the last ids of texts (B,) that fit in the room, int32 (B,), and whether some did not, (B,)."""
+        ids = self.graph.tokenize(text)  # (B, None)
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        row = ids.value_rowids()
+        place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, row), tf.int32)
+        return keep(ids, place >= tf.gather(lengths - room, row)), lengths > room
+
+
+class ChatReader(PromptReader):
+    """A reader of conversations, which a chat template has written as text: no tokens are added, none may be cut off.
+
+    Args:
+        config, graph, max_length: As for `PromptReader`.
+    """
+
+    def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
+        """Return the prompts of text (B,), given `max_new_tokens` int32 (B,) and the errors so far, string (B,)."""
+        room = self.max_length - max_new_tokens  # (B,)
+        ids, is_cut = self._cut(text, tf.maximum(room, 1))
+        count = tf.cast(ids.row_lengths(), tf.int32)
+        error = first_error(error, is_cut | (room < 1), prompts.TOO_LONG.format(max_length=self.max_length))
+        error = first_error(error, count == 0, prompts.EMPTY)
+        token_ids = ids.to_tensor(self.config.fill_id)  # (B, P)
+        token_ids = tf.pad(token_ids, [[0, 0], [0, 1]], constant_values=self.config.fill_id)  # one token at least
+        token_ids = token_ids[:, : tf.maximum(tf.reduce_max(count), 1)]
+        return Prompts(token_ids, tf.maximum(count, 1), {}, tf.zeros_like(is_cut), error)
 
 
 class SourceReader:

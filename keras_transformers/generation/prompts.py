@@ -13,9 +13,11 @@ TOO_MANY = (
     "max_new_tokens must be less than {max_length}: the model takes at most that many tokens, including the first."
 )
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
+TOO_LONG = "The conversation and max_new_tokens exceed the {max_length} tokens of the model: leave out old messages."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
 NOTHING = "The text is blank: there is nothing to read."
 BLANK = (EMPTY, NOTHING)  # such a text gives an empty one, as with Marian and OpenNMT
+TEXTS, CHATS = "text", "chat"  # forms of texts: as they are, or conversations with the special tokens written out
 UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is allocated for all that are requested
 
 

@@ -29,6 +29,8 @@ class PromptReader:
         max_length: Tokens of prompt and text together, at most.
     """
 
+    has_special_tokens = True
+
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
         self.config, self.tokenizer, self.max_length = config, tokenizer, max_length
         self.longest = max_length
@@ -36,7 +38,8 @@ class PromptReader:
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
         """Return the prompts of B texts, given `max_new_tokens` int32 (B,)."""
-        rows = [self._read(*row) for row in zip(self.tokenizer.encode(texts), max_new_tokens.tolist(), strict=True)]
+        encoded = self.tokenizer.encode(texts, special_tokens=self.has_special_tokens)
+        rows = [self._read(*row) for row in zip(encoded, max_new_tokens.tolist(), strict=True)]
         token_ids, truncated, error = zip(*rows, strict=True)
         ids = Ragged.of(token_ids)
         width = bucket(ids.lengths.max(), self.max_length)
@@ -58,6 +61,24 @@ class PromptReader:
         if not ids and self.begin_id is None:
             error = error or prompts.EMPTY
         return ids or [self.begin_id or 0], bool(length > max(room, 1)), error
+
+
+class ChatReader(PromptReader):
+    """A reader of conversations, which a chat template has written as text: no tokens are added, none may be cut off.
+
+    Args:
+        config, tokenizer, max_length: As for `PromptReader`.
+    """
+
+    has_special_tokens = False
+
+    def _read(self, encoded: Encoded, max_new_tokens: int) -> tuple[list[int], bool, str]:
+        """Return the ids of a prompt, that it was not cut, and its error."""
+        room = self.max_length - max_new_tokens
+        error = "" if encoded.ids else prompts.EMPTY
+        if len(encoded.ids) > room or room < 1:
+            error = prompts.TOO_LONG.format(max_length=self.max_length)
+        return (encoded.ids or [0])[-max(room, 1) :], False, error
 
 
 class SourceReader:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -15,7 +14,7 @@ from keras_transformers.generation.graph_text import PromptReader, SourceReader,
 from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
-from keras_transformers.generation.prompts import check_answer
+from keras_transformers.generation.prompts import TEXTS, check_answer
 from keras_transformers.generation.request import (
     SAMPLING_PARAMETERS,
     Request,
@@ -44,7 +43,8 @@ class GenerationService:
     Args:
         config: Configuration of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a `language_model_head`.
-        reader: Texts to prompts: a `graph_text.PromptReader` or `SourceReader`.
+        readers: Texts to prompts, by their form: a `graph_text.PromptReader` or `SourceReader` for "text", perhaps a
+            `ChatReader` for "chat", conversations that are written as text.
         spelling: Text that each token adds.
         prescribed: Generation settings of the checkpoint.
 
@@ -56,11 +56,11 @@ class GenerationService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: PromptReader | SourceReader,
+        readers: Mapping[str, PromptReader | SourceReader],
         spelling: Spelling,
         prescribed: Prescribed,
     ):
-        self.reader, self.longest = reader, reader.longest
+        self.readers, self.longest = readers, readers[TEXTS].longest
         self.has_source = config.kind == "encoder_decoder"
         self.output_matrix = OutputMatrix(config, model)
         increment = CACHE_INCREMENT if self.has_source else None
@@ -68,15 +68,17 @@ class GenerationService:
         self.program = make_program(config, model, tables, self.output_matrix, prescribed, True, increment)
         self.writer = Writer(spelling, begins=self.has_source)
         self.module = tf.Module()
-        self.module.graph = reader.graph
+        self.module.graph = readers[TEXTS].graph
         self.module.weights = [variable.value for variable in model.variables]
         self.module.output_matrix = self.output_matrix.matrix
-        self._runs: dict[Decoding, Callable] = {}  # traced functions
+        self._runs: dict[tuple[str, Decoding], Callable] = {}  # traced functions
+        self._starts: dict[str, Any] = {}
         self._advances: dict[Decoding, Callable] = {}  # traced functions of `stream`
 
     def write(
-        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding
-    ) -> dict[str, tf.Tensor]:
+        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding,
+        form: str = TEXTS,
+    ) -> dict[str, tf.Tensor]:  # fmt: skip
         """Generate new texts for texts: the function that is traced.
 
         Args:
@@ -85,6 +87,7 @@ class GenerationService:
             sequences: int32, n texts for each prompt.
             request: Request of B rows.
             decoding: Decoding options.
+            form: Form of the texts, one of `readers`.
 
         Returns:
             `generated_text`, `score` and `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its
@@ -93,7 +96,7 @@ class GenerationService:
         rows = decoding.rows(sequences)
         count = tf.size(text)
         text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
-        state, request, row_columns = self.start(text, error, rows, request, decoding)
+        state, request, row_columns = self.start(text, error, rows, request, decoding, form)
         written = self.advance(state, request, self.longest, decoding).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
         columns = {"generated_text": new, "score": written.score, "num_tokens": written.num_new}
@@ -101,10 +104,10 @@ class GenerationService:
         return {name: column[:count] for name, column in {**columns, **row_columns}.items()}
 
     def start(
-        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, decoding: Decoding
+        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, decoding: Decoding, form: str
     ) -> tuple[State, Request, dict[str, tf.Tensor]]:
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
-        prompts = self.reader(text, request.max_new_tokens, error)
+        prompts = self.readers[form](text, request.max_new_tokens, error)
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
         state, request = self.program.start(
@@ -117,34 +120,37 @@ class GenerationService:
         return decoding.program(self.program).advance(decoding.method, state, request, turns)
 
     def run(
-        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = SAMPLES
-    ) -> dict[str, tf.Tensor]:
-        """Call `write`, traced once for each `decoding`."""
-        if decoding not in self._runs:
-            self._runs[decoding] = tf.function(
-                lambda text, error, sequences, request: self.write(text, error, sequences, request, decoding),
+        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = SAMPLES,
+        form: str = TEXTS,
+    ) -> dict[str, tf.Tensor]:  # fmt: skip
+        """Call `write`, traced once for each `form` and `decoding`."""
+        if (form, decoding) not in self._runs:
+            self._runs[form, decoding] = tf.function(
+                lambda text, error, sequences, request: self.write(text, error, sequences, request, decoding, form),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST],
                 autograph=False,
             )
-        return self._runs[decoding](text, error, sequences, request)
+        return self._runs[form, decoding](text, error, sequences, request)
 
     def answer(
-        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
     ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         self.output_matrix.refresh()
-        columns = self.run(tf.constant(texts, tf.string), _no_errors(texts), sequences, _tensors(request), decoding)
-        return {name: decoded(column.numpy()).tolist() for name, column in _squeezed(columns, sequences).items()}
+        text, error = tf.constant(texts, tf.string), _no_errors(texts)
+        columns = self.run(text, error, sequences, _tensors(request), decoding, form)
+        return {name: decoded(column.numpy()).tolist() for name, column in squeezed(columns, sequences).items()}
 
-    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:
             ValueError: No text can be generated.
         """
         self.output_matrix.refresh()
-        state, rows, columns = self._start(tf.constant([text]), _no_errors([text]), 1, _tensors(request))
-        check_answer(columns["truncated"].numpy()[0], columns["error"].numpy()[0].decode(), self.reader.max_length)
+        state, rows, columns = self._start(form)(tf.constant([text]), _no_errors([text]), 1, _tensors(request))
+        length = self.readers[form].max_length
+        check_answer(columns["truncated"].numpy()[0], columns["error"].numpy()[0].decode(), length)
 
         def contents():
             nonlocal state
@@ -154,18 +160,18 @@ class GenerationService:
 
         return pieces_of(contents(), int(request.stop.lengths.max()))
 
-    @cached_property
-    def _start(self) -> Any:
-        signature = [TEXT, ERROR, COUNT, REQUEST]
-        return tf.function(
-            lambda text, error, number, request: self.start(text, error, number, request, SAMPLES),
-            input_signature=signature,
-            autograph=False,
-        )
+    def _start(self, form: str) -> Any:
+        if form not in self._starts:
+            self._starts[form] = tf.function(
+                lambda text, error, number, request: self.start(text, error, number, request, SAMPLES, form),
+                input_signature=[TEXT, ERROR, COUNT, REQUEST],
+                autograph=False,
+            )
+        return self._starts[form]
 
     def _advance(self, decoding: Decoding) -> Callable:
         if decoding not in self._advances:
-            started = self._start.get_concrete_function().structured_outputs[:2]
+            started = self._start(TEXTS).get_concrete_function().structured_outputs[:2]
             self._advances[decoding] = tf.function(
                 lambda state, request: self.advance(state, request, 1, decoding),
                 input_signature=tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started),
@@ -184,22 +190,32 @@ class GenerationService:
         names = list(sampling_parameters_of(decoding.num_beams, self.has_source))
 
         def serve(text):
-            rows = tf.size(text)  # tiled: `tf.repeat` takes 31 operations for each parameter, this 6
-            request = tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(defaults))
-            return _squeezed(self.run(text, tf.fill(tf.shape(text), ""), sequences, request, decoding), sequences)
+            request, error = tiled(defaults, tf.size(text)), tf.fill(tf.shape(text), "")
+            return squeezed(self.run(text, error, sequences, request, decoding), sequences)
 
         def generate(text, stop, *columns):
-            request, error = _request_of(dict(zip(names, columns, strict=True)), stop, tf.size(text))
-            return _squeezed(self.run(text, error, sequences, request, decoding), sequences)
+            request, error = request_of(dict(zip(names, columns, strict=True)), stop, tf.size(text))
+            return squeezed(self.run(text, error, sequences, request, decoding), sequences)
 
-        specs = [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
+        specs = parameter_specs(names)
         return {
             "serving_default": tf.function(serve, input_signature=[TEXT], autograph=False),
             "generate": tf.function(generate, input_signature=[TEXT, STOP, *specs], autograph=False),
         }
 
 
-def _request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
+def parameter_specs(names: Iterable[str]) -> list[tf.TensorSpec]:
+    """Return the specs (B,) of sampling parameters."""
+    return [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
+
+
+def tiled(request: Request, rows: tf.Tensor) -> Request:
+    """Return a request of one row for so many rows."""
+    # `tf.repeat` takes 31 operations for each parameter, this 6.
+    return tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(request))
+
+
+def request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
     """Return the request of a call of the signature, and the errors of its rows, string (B,).
 
     A row with an error gets neutral parameters.
@@ -233,7 +249,7 @@ def _one_at_least(column: tf.Tensor) -> tf.Tensor:
     return tf.concat([column, tf.zeros(spare, column.dtype)], 0)
 
 
-def _squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tensor]:
+def squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tensor]:
     """Return columns (B,) rather than (B, 1) where there is one text for each prompt."""
     return {name: x[:, 0] if sequences == 1 and x.shape.rank == 2 else x for name, x in columns.items()}
 

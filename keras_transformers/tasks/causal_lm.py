@@ -15,7 +15,7 @@ from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
-from keras_transformers.tasks.answers.written_answers import Writing
+from keras_transformers.tasks.answers.chat_answers import ChatWriting
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.contract.kind import Kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
@@ -71,7 +71,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # prompts are continued; rows get the model's end token
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(SAMPLING_PARAMETERS["max_new_tokens"].neutral), setup.max_length // 2)
-    writing = Writing(setup, model, setup.tokenizer, new_tokens, generation)
+    writing = ChatWriting(setup, model, setup.tokenizer, new_tokens, generation)
     return Parts(
         model,
         tokenizer,

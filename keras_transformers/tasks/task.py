@@ -261,6 +261,7 @@ class Task:
     predict_stream = of_answers("predict_stream", "Predict texts one by one, as `predict` does.")
     generate = of_answers("generate", "Generate texts, if the task does: `Writing.generate`.")
     stream = of_answers("stream", "Generate one text piece by piece: `Writing.stream`.")
+    chat = of_answers("chat", "Answer a conversation: `ChatWriting.chat`.")
     export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
     service = of_answers("service", "What `predict` calls and `export` saves.")
 

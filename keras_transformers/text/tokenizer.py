@@ -39,11 +39,11 @@ class Tokenizer(Vocabulary):
 
     Args:
         library: A `tokenizers.Tokenizer`.
-        files: Name to content of its original files, which `save` writes again; the roles of special tokens, such as
-            `eos_id`, come from the tokenizer_config.json in them, and so do the side on which long texts are cut, and
-            whether tokens have types (segments).
+        files: Name to content of its original files, which `save` writes again; tokenizer_config.json names the special
+            tokens by role, the side on which long texts are cut, and says whether tokens have types (segments).
 
     Attributes:
+        files: Name to content of the files that `save` writes again.
         truncation_side: `"right"`, if the beginning of a long text is kept, or `"left"`, if its end is.
         has_types: Whether tokens have the types (segments) of the template; all are 0 if not.
 
@@ -61,14 +61,14 @@ class Tokenizer(Vocabulary):
             library = tokenizers.Tokenizer.from_str(library.to_str())
         super().__init__(library, kept_files.roles_in(files))
         self.truncation_side = kept_files.truncation_side(library, files)
-        self._files = kept_files.with_side(library, files, self.truncation_side)
+        self.files = kept_files.with_side(library, files, self.truncation_side)
         untyped = None if kept_files.gives_types(files) else kept_files.untyped(library)
         self._guard = Guard(library, self.truncation_side, untyped)  # held while the library's state is set or used
         self.has_types, self.untyped_by = untyped is None, untyped and kept_files.class_without_types(files)
 
     def __reduce__(self) -> tuple:
         with self._guard():
-            return _from_json, (self._library.to_str(), self._files)
+            return _from_json, (self._library.to_str(), self.files)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Tokenizer:
@@ -88,8 +88,7 @@ class Tokenizer(Vocabulary):
         a SentencePiece model (T5, ALBERT, DeBERTa, XLM-R, CamemBERT).
 
         Args:
-            folder: a folder with these files.
-            config: the values of its config.json, if they have been read; `None` to read them.
+            folder, config: A folder with these files; the values of its config.json, None to read them.
         """
         with refusals_as_errors(folder):
             return cls(*folder_files.read(folder, config))
@@ -147,8 +146,7 @@ class Tokenizer(Vocabulary):
         Args:
             texts: The corpus, read once: an iterable of str; a Path, or a list of Paths, of files and folders, as
                 `TextFiles` reads them; or a `tf.data.Dataset` of strings, one by one or in batches.
-            vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional for "character" and "words". None
-                for "bytes", or the number of its tokens.
+            vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional but for the first three models.
             lowercase: Whether to lower-case the text. None means True for "wordpiece", which then strips accents, too,
                 but of scripts that need their marks (all but Latin and Greek); and False for "unigram". The other
                 models do not lower-case.
@@ -246,7 +244,7 @@ class Tokenizer(Vocabulary):
 
     def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
         """Return a tokenizer of a changed copy of this one's pipeline, with the same files."""
-        return Tokenizer(library, kept_files.without_class(self._files, self.has_types))
+        return Tokenizer(library, kept_files.without_class(self.files, self.has_types))
 
     def with_tokens(self, tokens: Sequence[str]) -> Tokenizer:
         """Return a tokenizer with new tokens, which get the next ids; `tasks.new_tokens` also widens the model.
@@ -267,22 +265,24 @@ class Tokenizer(Vocabulary):
         tokens = check_new_tokens(tokens)
         with self._guard():
             library = widened(self._library, tokens)
-        return Tokenizer(library, files_with(self._files, library, tokens))
+        return Tokenizer(library, files_with(self.files, library, tokens))
 
     def named_roles(self) -> dict[str, str]:
         """Return the special tokens by role, such as `eos_token`, that `save` writes."""
-        return kept_files.named_roles(self._library, self._files)
+        return kept_files.named_roles(self._library, self.files)
 
     def with_role(self, role: str, token: str) -> Tokenizer:
         """Return a tokenizer that names one of its special tokens by a role, such as `pad_token`."""
-        return Tokenizer(self._library, kept_files.saying(self._library, self._files, {role: token}))
+        return self.with_files(kept_files.saying(self._library, self.files, {role: token}))
+
+    def with_files(self, files: Mapping[str, bytes]) -> Tokenizer:
+        """Return a tokenizer of the same pipeline with other `files`."""
+        return Tokenizer(self._library, files)
 
     def save(self, folder: str | Path, max_length: int | None = None, has_segments: bool = False) -> None:
-        """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`, and for a model that
-        `has_segments` whether tokens have types, if the class does not say it.
-        """
+        """Write the files that `transformers` reads, `max_length` and perhaps types (`has_segments`) among them."""
         with self._guard():
-            folder_files.write(folder, self._library, self._files, max_length, has_segments)
+            folder_files.write(folder, self._library, self.files, max_length, has_segments)
 
     @staticmethod
     def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer, max_length: int | None = None) -> None:
@@ -292,7 +292,7 @@ class Tokenizer(Vocabulary):
         """
         first, second = sorted((source, target), key=id)  # always lock in one order, so that threads cannot deadlock
         with first._guard(), second._guard():
-            sides = (source._library, source._files), (target._library, target._files)
+            sides = (source._library, source.files), (target._library, target.files)
             folder_files.write_pair(folder, *sides, max_length)
 
 

@@ -9,7 +9,7 @@ from generating import causal_lm
 
 from keras_transformers.generation.decoding import SAMPLES
 from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
-from keras_transformers.generation.service import _request_of
+from keras_transformers.generation.service import request_of
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def neutral(rows: int, **values) -> dict[str, tf.Tensor]:
 
 
 def test_a_request_from_outside_is_that_of_python(task):
-    request, error = _request_of(neutral(2, seed=[3, 4], top_k=[5, 0]), tf.constant([["a"], [""]]), tf.constant(2))
+    request, error = request_of(neutral(2, seed=[3, 4], top_k=[5, 0]), tf.constant([["a"], [""]]), tf.constant(2))
     expected = task.parts.answers.request(2, parameters={"seed": [3, 4], "top_k": [5, 0], "max_new_tokens": 64})
     assert error.numpy().tolist() == [b"", b""]
     for name in SAMPLING_PARAMETERS:
@@ -35,7 +35,7 @@ def test_a_request_from_outside_is_that_of_python(task):
 
 def test_the_first_knob_that_is_wrong_is_told_and_all_become_neutral():
     parameters = neutral(3, temperature=[0.5, -1.0, 0.5], top_p=[0.5, 2.0, 0.0])
-    request, error = _request_of(parameters, tf.constant([[""]] * 3), tf.constant(3))
+    request, error = request_of(parameters, tf.constant([[""]] * 3), tf.constant(3))
     told = [message.decode().partition(" ")[0] for message in error.numpy()]
     assert told == ["", "temperature", "top_p"]
     np.testing.assert_allclose(request.temperature, [0.5, 0, 0])

@@ -3,79 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
-import keras
-import numpy as np
-
-from keras_transformers.checkpoints.settings.generation_config import check_settings
 from keras_transformers.data.sources.rows import tell_cut
-from keras_transformers.generation.decoding import Decoding, make_decoding
-from keras_transformers.generation.prescribed import Prescribed, prescribed_by
-from keras_transformers.generation.prompts import BLANK, longest_text
-from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
-from keras_transformers.generation.spelling import spell
+from keras_transformers.generation.prompts import BLANK
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
-from keras_transformers.tasks.answers.services import (
-    check_counts,
-    check_exportable,
-    current_service,
-    generation_backend,
-    merged_service,
-)
-from keras_transformers.tasks.contract.parts import MadeService, Setup
-from keras_transformers.text.tokenizer import Tokenizer, check_texts
+from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.answers.writing_setup import WritingSetup
+from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
+NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 
-class Writing:
+
+class Writing(WritingSetup):
     """Generation of texts from texts.
 
     Args:
-        setup: Setup of the task.
-        model: The model, with the head of a language model.
-        target: The tokenizer of the generated texts.
-        new_tokens: The default of `max_new_tokens`.
-        generation: Defaults of `num_beams`, of the sampling parameters and of the other settings of a checkpoint, as
-            `checkpoints.settings.generation_config.read_generation` returns them; `save` writes them.
-
-    Raises:
-        ValueError: `generation` has an unknown name.
+        setup, model, target, new_tokens, generation: As for `WritingSetup`.
     """
-
-    def __init__(
-        self,
-        setup: Setup,
-        model: keras.Model,
-        target: Tokenizer,
-        new_tokens: int,
-        generation: Mapping[str, Any] | None,
-    ):
-        self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
-        self.made_service: MadeService | None = None
-        self.kept: dict[str, Any] = {}
-        self.generation = generation or {}
-
-    @property
-    def generation(self) -> dict[str, Any]:
-        """The default settings of generation."""
-        return self._generation
-
-    @generation.setter
-    def generation(self, settings: Mapping[str, Any]):
-        check_settings(settings, self.setup.config.vocabulary_size)
-        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-        self.kept = plain.pop("kept", self.kept)
-        self._generation = plain
-
-    def saved(self) -> dict[str, Any]:
-        """Return the settings that `Task.save` writes."""
-        settings = self.generation | {"kept": self.kept} if self.kept else self.generation
-        return {"generation": settings} if settings else {}
 
     def predict(
         self,
@@ -86,6 +37,7 @@ class Writing:
         prompt_lookup: int | None = None,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
+        special_tokens: bool = True,
         batch_size: int = 16,
         verbose: Any = "auto",
         **parameters: Any,
@@ -93,8 +45,8 @@ class Writing:
         """Return generated texts with their scores.
 
         Args:
-            texts, stop, num_beams, prompt_lookup, num_sequences, token_bias, batch_size, verbose, **parameters: As for
-                `generate`.
+            texts, stop, num_beams, prompt_lookup, num_sequences, token_bias, special_tokens, batch_size, verbose,
+                **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
@@ -102,11 +54,11 @@ class Writing:
         texts, limits = check_texts("texts", texts), Limits(*check_counts(batch_size=batch_size))
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams)
-        service = self.service
+        service, form = self.service, self.form_of(special_tokens)
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
             texts, numbers = map(list, zip(*rows, strict=True))
-            columns = service.answer(texts, num_sequences, request.rows(numbers), decoding)
+            columns = service.answer(texts, num_sequences, request.rows(numbers), decoding, form)
             return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
         chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(limits.rows, growing=False))
@@ -159,6 +111,8 @@ class Writing:
                 `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
+                `special_tokens` (True); False for texts in which a chat template has written them: none are added, and
+                a text that is too long is refused;
                 `batch_size` (16), prompts at a time, of similar length; `verbose`, as for `OnePass.predict`.
 
         Returns:
@@ -186,14 +140,14 @@ class Writing:
 
     def stream(
         self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
-        prompt_lookup: int | None = None, **parameters: Any,
+        prompt_lookup: int | None = None, special_tokens: bool = True, **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            token_bias, prompt_lookup, **parameters: As for `generate`.
+            token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -203,62 +157,12 @@ class Writing:
         """
         check_texts("text", [text])
         request, (decoding, _) = self.request(1, stop, token_bias, parameters), self.decoding(1, 1, prompt_lookup)
-        return self.service.stream(text, request, decoding)
-
-    def request(
-        self,
-        rows: int,
-        stop: Sequence[str] | None = None,
-        token_bias: Mapping[int, float] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        num_beams: int = 1,
-    ) -> Request:
-        """Return a request for `rows` texts: the given options, then `generation`, then neutral values."""
-        token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
-        settings = {"max_new_tokens": self.new_tokens} | self.generation
-        if settings["max_new_tokens"] >= longest_text(self.setup.config, self.setup.max_length):  # no room for a prompt
-            settings["max_new_tokens"] = self.new_tokens
-        known = sampling_parameters_of(num_beams, self.has_source)
-        values = {name: value for name, value in settings.items() if name in known} | dict(parameters or {})
-        return make_request(rows, self._stop(stop), token_bias, values, num_beams, self.has_source)
-
-    @property
-    def has_source(self) -> bool:
-        """Whether an encoder reads the text, which is then rewritten rather than continued."""
-        return self.setup.config.kind == "encoder_decoder"
-
-    @property
-    def num_beams(self) -> int:
-        """The checkpoint's number of beams, or 1."""
-        return self.generation.get("num_beams", 1)
-
-    def decoding(self, num_beams: Any, num_sequences: Any, prompt_lookup: Any) -> tuple[Decoding, int]:
-        """Return how to decode, and the number of texts for each prompt."""
-        num_beams = self.num_beams if num_beams is None else num_beams
-        num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
-        if 1 < num_beams < num_sequences:
-            raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
-        longest = longest_text(self.setup.config, self.setup.max_length)
-        return make_decoding(num_beams, prompt_lookup, longest), num_sequences
+        return self.service.stream(text, request, decoding, self.form_of(special_tokens))
 
     @property
     def service(self) -> Any:
         """The service that generates: reader, program and writer; on TensorFlow `export` saves it."""
-        return current_service(self, self._prescribed())
-
-    def make_service(self) -> Any:
-        """Return a service with the current weights: reader, program and writer of the backend."""
-        setup, (readers, service, tokens) = self.setup, generation_backend(self.setup)
-        reader_class = readers.SourceReader if self.has_source else readers.PromptReader
-        reader = reader_class(setup.config, tokens, setup.max_length)
-        spelling = spell(self.target, setup.config, begins=self.has_source)
-        return service(setup.config, self.model, reader, spelling, self._prescribed())
-
-    def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
-        return self.generation.get("stop", ()) if stop is None else stop
-
-    def _prescribed(self) -> Prescribed:
-        return prescribed_by(self.generation, self.setup.config.eos_ids)
+        return current_service(self, self.prescribed())
 
     def export(
         self,
@@ -268,6 +172,8 @@ class Writing:
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
         num_sequences: int = 1,
+        more: Callable[..., dict[str, Any]] | None = None,
+        examples: Mapping[str, Any] = NO_EXAMPLES,
         **parameters: Any,
     ) -> None:
         """Write a SavedModel that generates texts, with the cache and the tokenizer inside.
@@ -283,6 +189,8 @@ class Writing:
                 export leaves the old one.
             stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
+            more: Function from the service, the request, `num_sequences` and `Decoding` to further signatures by name.
+            examples: Values of their inputs, by name, for the warm-up requests.
 
         Raises:
             ValueError: The backend is not TensorFlow, an option is out of range, or the folder holds something else.
@@ -297,4 +205,6 @@ class Writing:
         with merged_service(self) as service:
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, decoding)
-            export(folder, service.module, functions, {**request._asdict(), "stop": [list(self._stop(stop))]})
+            functions |= more(service, request, num_sequences, decoding) if more else {}
+            values = {**request._asdict(), "stop": [list(self.stop_of(stop))], **examples}
+            export(folder, service.module, functions, values)

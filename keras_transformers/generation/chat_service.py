@@ -1,0 +1,118 @@
+"""Conversations to answers as TensorFlow functions: the signatures of an export that takes messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.graph_text import first_error
+from keras_transformers.generation.prompts import CHATS
+from keras_transformers.generation.request import Request, sampling_parameters_of
+from keras_transformers.generation.service import STOP, GenerationService, parameter_specs, request_of, squeezed, tiled
+from keras_transformers.text.chat.compiled import compile_chat
+from keras_transformers.text.chat.template import ChatTemplate
+from keras_transformers.utils.untrusted import shown
+
+ROLE, CONTENT = (tf.TensorSpec([None, None], tf.string, name=name) for name in ("role", "content"))
+NO_MESSAGES = "The conversation has no messages."
+NO_ROLE = "A message without a role stands before others: roles are empty only behind the last message."
+UNKNOWN_ROLE = "A role is unknown: expected one of {roles}."
+
+
+class CompiledTemplate:
+    """A chat template as TensorFlow ops, and the signatures that it gives.
+
+    Args:
+        template: The template.
+        variables: Values that the template reads, by name.
+        inputs: Variables that are inputs of the signatures, each (B,), with an example: bool or str.
+
+    Raises:
+        ValueError: An input is neither, or a part of the template cannot be compiled; the message names it.
+    """
+
+    def __init__(self, template: ChatTemplate, variables: Mapping[str, Any], inputs: Mapping[str, bool | str]):
+        if wrong := {name: value for name, value in inputs.items() if not isinstance(value, (bool, str))}:
+            raise ValueError(f"template_inputs have a bool or a str each, an example: received {shown(wrong)}.")
+        self.template = template
+        self.values = {"tools": None, "documents": None, "add_generation_prompt": True, **template.tokens, **variables}
+        self.inputs = {name: _spec(name, value) for name, value in inputs.items()}
+        tf.function(self, autograph=False).get_concrete_function(ROLE, CONTENT, *self.inputs.values())
+
+    def __call__(self, role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the texts and the errors of conversations, string (B,), from string (B, M) for M messages."""
+        variables = self.values | dict(zip(self.inputs, values, strict=True))
+        text, error = compile_chat(self.template.source, variables)(role, content)
+        return text, first_errors(conversation_errors(role, self.template.roles), error)
+
+    def signatures(
+        self, service: GenerationService, defaults: Request, sequences: int, decoding: Decoding
+    ) -> dict[str, Any]:
+        """Return the signatures `chat`, and `generate_chat`, whose further inputs are sampling parameters.
+
+        Args:
+            service: Service that generates.
+            defaults: The request of `chat`, one row.
+            sequences: Texts for each conversation.
+            decoding: Decoding options.
+        """
+        names = list(sampling_parameters_of(decoding.num_beams, service.has_source))
+
+        def answer(role, content, values, request, error):
+            text, refused = self(role, content, *values)
+            error = first_errors(error, refused)
+            return squeezed(service.run(text, error, sequences, request, decoding, CHATS), sequences)
+
+        def chat(role, content, *values):
+            rows = same_rows(role, content, *values)
+            return answer(role, content, values, tiled(defaults, rows), tf.fill([rows], ""))
+
+        def generate_chat(role, content, stop, *columns):
+            values, columns = columns[: len(self.inputs)], columns[len(self.inputs) :]
+            rows = same_rows(role, content, *values)
+            request, error = request_of(dict(zip(names, columns, strict=True)), stop, rows)
+            return answer(role, content, values, request, error)
+
+        messages, values = [ROLE, CONTENT], [*self.inputs.values()]
+        knobs = [STOP, *values, *parameter_specs(names)]
+        return {
+            "chat": tf.function(chat, input_signature=[*messages, *values], autograph=False),
+            "generate_chat": tf.function(generate_chat, input_signature=[*messages, *knobs], autograph=False),
+        }
+
+
+def _spec(name: str, example: bool | str) -> tf.TensorSpec:
+    return tf.TensorSpec([None], tf.bool if isinstance(example, bool) else tf.string, name=name)
+
+
+def same_rows(role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tf.Tensor:
+    """Return the number of conversations, int32; refuse the request if its inputs differ in it."""
+    checks = [tf.debugging.assert_equal(tf.shape(role), tf.shape(content), "role and content must have one shape.")]
+    checks += [
+        tf.debugging.assert_equal(tf.shape(role)[:1], tf.shape(value), "Each input must have one row a conversation.")
+        for value in values
+    ]
+    with tf.control_dependencies(checks):
+        return tf.identity(tf.shape(role)[0])
+
+
+def conversation_errors(role: tf.Tensor, roles: Iterable[str]) -> tf.Tensor:
+    """Return why a conversation is refused whatever its template, string (B,), from `role`, string (B, M)."""
+    is_message = role != ""
+    is_known = tf.reduce_any(role[:, :, None] == tf.constant(sorted(roles)), 2) | ~is_message  # (B, M)
+    has_later = tf.cumsum(tf.cast(is_message, tf.int32), 1, exclusive=True, reverse=True) > 0
+    error = tf.fill(tf.shape(role)[:1], "")
+    error = first_error(error, ~tf.reduce_any(is_message, 1), NO_MESSAGES)
+    error = first_error(error, tf.reduce_any(~is_message & has_later, 1), NO_ROLE)
+    return first_error(error, ~tf.reduce_all(is_known, 1), UNKNOWN_ROLE.format(roles=", ".join(sorted(roles))))
+
+
+def first_errors(*errors: tf.Tensor) -> tf.Tensor:
+    """Return the first error of each row that is not empty, string (B,)."""
+    found = errors[0]
+    for other in errors[1:]:
+        found = tf.where(found == "", other, found)
+    return found

@@ -1,0 +1,206 @@
+"""Answers in conversations, which the checkpoint's chat template writes as prompts."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from keras_transformers.tasks.answers.services import check_exportable
+from keras_transformers.tasks.answers.written_answers import Writing
+from keras_transformers.text.chat.template import ChatTemplate, Message, find_template
+from keras_transformers.utils.untrusted import shown
+
+NEW_TOKENS = 512  # of an answer, where neither the checkpoint nor the caller says
+NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
+CHAT_EXAMPLES = {"role": [["user"]], "content": [["warm up"]]}  # of the warm-up request
+
+
+class ChatWriting(Writing):
+    """Generation of texts from texts, and of answers in conversations.
+
+    Args:
+        setup, model, target, new_tokens, generation: As for `WritingSetup`.
+    """
+
+    def predict(
+        self, texts: Sequence[str] | None = None, *, messages: Any = None,
+        template_variables: Mapping[str, Any] = NO_VARIABLES, **options: Any,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Return generated texts with their scores.
+
+        Args:
+            texts, messages, template_variables, **options: As for `generate`.
+
+        Returns:
+            One dict a text, or a conversation: `help(task.predict)` names its keys.
+        """
+        texts, options = self._prompts(texts, messages, template_variables, options)
+        return super().predict(texts, **options)
+
+    def generate(
+        self, texts: Sequence[str] | None = None, *, messages: Any = None,
+        template_variables: Mapping[str, Any] = NO_VARIABLES, **options: Any,
+    ) -> list[str] | list[list[str]]:  # fmt: skip
+        """Continue prompts, or answer conversations, by the same traced function that `export` saves.
+
+        Args:
+            texts: Any number of strings; too long ones are cut, with a warning. An empty prompt is continued from the
+                model's first token, or else its end token, as in `transformers`; if it has neither, an empty text is
+                returned.
+            messages: Instead, any number of conversations, as for `chat`.
+            template_variables: As for `chat`.
+            **options: As for `Writing.generate`.
+
+        Returns:
+            The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.
+
+        Raises:
+            ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered; or as
+                for `chat`.
+        """
+        texts, options = self._prompts(texts, messages, template_variables, options)
+        return super().generate(texts, **options)
+
+    def stream(
+        self, text: str | None = None, *, messages: Sequence[Message] | None = None,
+        template_variables: Mapping[str, Any] = NO_VARIABLES, **options: Any,
+    ) -> Iterator[str]:  # fmt: skip
+        """Generate one text, or answer one conversation, without beams and yield it piece by piece.
+
+        Args:
+            text: The prompt.
+            messages, template_variables: Instead, one conversation, as for `chat`.
+            **options: As for `Writing.stream`.
+
+        Returns:
+            An iterator of the pieces of the new text; they are whole characters.
+
+        Raises:
+            ValueError: As for `generate`.
+        """
+        texts = None if text is None else [text]
+        conversations = None if messages is None else [messages]
+        (prompt,), options = self._prompts(texts, conversations, template_variables, options)
+        return super().stream(prompt, **options)
+
+    def chat(
+        self, messages: Sequence[Message], *, template_variables: Mapping[str, Any] = NO_VARIABLES, **options: Any
+    ) -> Any:
+        """Answer a conversation: write it by the checkpoint's chat template, and generate the assistant's answer.
+
+        Args:
+            messages: The conversation so far, dicts with `role` (`"system"`, `"user"` or `"assistant"`) and `content`.
+            template_variables: Values that the chat template reads, such as `{"enable_thinking": False}` or
+                `{"date_string": "26 Jul 2024"}`; `tools` is a list of JSON schemas, if the template uses them.
+            **options: As for `generate`; `max_new_tokens` is the checkpoint's, else 512, or half of `max_length` if
+                that is less.
+
+        Returns:
+            The answer, a str; with `num_sequences` > 1 a list of them.
+
+        Raises:
+            ValueError: The tokenizer has no chat template, a message is wrong, the template refuses the conversation or
+                reads no such variable, or the conversation is longer than the model; or as for `generate`.
+
+        Example:
+
+        >>> from keras_transformers import Task, Tokenizer
+        >>> from keras_transformers.families import gpt2
+        >>> from keras_transformers.text.chat.template import with_template
+        >>> tokenizer = Tokenizer.train(["the cat sat on the mat"], 280, model="byte_pair")
+        >>> tokenizer = with_template(tokenizer, "{% for m in messages %}{{ m.role }}: {{ m.content }}. {% endfor %}")
+        >>> task = Task("causal_lm", gpt2(tokenizer.vocabulary_size, 1, 2, 16, max_length=32), tokenizer)
+        >>> answer = task.chat([{"role": "user", "content": "the cat"}], max_new_tokens=5)
+        >>> answer == task.generate(["user: the cat. "], special_tokens=False, max_new_tokens=5)[0]
+        True
+        """
+        return self.generate(messages=[messages], template_variables=template_variables, **options)[0]
+
+    def export(
+        self, folder: str | os.PathLike, *, chat: bool | None = None,
+        template_variables: Mapping[str, Any] = NO_VARIABLES,
+        template_inputs: Mapping[str, bool | str] = NO_VARIABLES, **options: Any,
+    ) -> None:  # fmt: skip
+        """Write a SavedModel that generates texts, with the cache, the tokenizer and the chat template inside.
+
+        A request whose sampling parameters have more or fewer rows than there are texts is refused
+        (`InvalidArgumentError`).
+
+        Signatures:
+            `serving_default`, `generate` and `chat`: `help(task.export)` lists what they take and return.
+
+        Args:
+            folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted
+                export leaves the old one.
+            chat: Whether to write the signatures of conversations. None for yes, if the tokenizer has a chat template
+                that can be compiled; a warning says why not.
+            template_variables: Values that the chat template reads, as for `chat`; a request cannot change them.
+            template_inputs: Variables that are inputs of these signatures instead, each (B,), with an example, a bool
+                or str, such as `{"enable_thinking": True}`.
+            **options: As for `Writing.export`.
+
+        Raises:
+            ValueError: The backend is not TensorFlow, an option is out of range, the folder holds something else, or
+                with `chat=True` the chat template cannot be compiled: the error names the part.
+        """
+        check_exportable()
+        more = self._chat_signatures(chat, template_variables, template_inputs)
+        examples = CHAT_EXAMPLES | {name: [value] for name, value in template_inputs.items()}
+        super().export(folder, more=more, examples=examples, **options)
+
+    def _prompts(
+        self, texts: Any, messages: Any, variables: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the texts to continue, and the options: conversations are written by the template."""
+        if (texts is None) == (messages is None):
+            raise ValueError("give either texts or messages, one of them.")
+        if messages is None:
+            if variables:
+                raise ValueError(f"template_variables belong to messages: received {shown(variables)} without them.")
+            return texts, dict(options)
+        template, defaults = self._template(), {}
+        if isinstance(messages, (str, Mapping)) or not all(isinstance(each, Sequence) for each in messages):
+            raise ValueError(
+                "messages is a list of conversations, each a list of dicts with role and content: received "
+                f"{shown(messages)}. For a single conversation, use chat or stream."
+            )
+        if "max_new_tokens" not in self.generation:
+            defaults = {"max_new_tokens": min(NEW_TOKENS, self.setup.max_length // 2)}
+        written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
+        return written, defaults | {"special_tokens": False} | dict(options)
+
+    def _template(self) -> ChatTemplate:
+        template = find_template(self.setup.tokenizer)
+        if template is None:
+            raise ValueError(
+                "the tokenizer has no chat template, so that it is unknown how the model reads conversations. Load an "
+                "instruct or chat model, or give the template with text.chat.template.with_template."
+            )
+        return template
+
+    def _chat_signatures(self, chat: bool | None, variables: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+        """Return a function that returns the signatures of conversations; None if there are none."""
+        if chat is False or (chat is None and find_template(self.setup.tokenizer) is None):
+            return None
+        from keras_transformers.generation.chat_service import CompiledTemplate
+
+        template = self._template()
+        template.check_variables([*variables, *inputs])
+        try:
+            compiled = CompiledTemplate(template, variables, inputs)
+        except ValueError as error:
+            if chat:
+                raise
+            warnings.warn(f"the export has no signature chat, as {error}", stacklevel=3)
+            return None
+        return compiled.signatures
+
+
+def _written(template: ChatTemplate, messages: Sequence[Message], index: int, variables: Mapping[str, Any]) -> str:
+    try:
+        return template.render(messages, **variables)
+    except ValueError as error:
+        raise ValueError(f"conversation {index}: {error}") from None

@@ -1,0 +1,124 @@
+"""Settings of tasks that generate texts, and the service that reads, writes and is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.settings.generation_config import check_settings
+from keras_transformers.generation.decoding import Decoding, make_decoding
+from keras_transformers.generation.prescribed import Prescribed, prescribed_by
+from keras_transformers.generation.prompts import CHATS, TEXTS, longest_text
+from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
+from keras_transformers.generation.spelling import spell
+from keras_transformers.tasks.answers.services import check_counts, generation_backend
+from keras_transformers.tasks.contract.parts import MadeService, Setup
+from keras_transformers.text.tokenizer import Tokenizer
+
+
+class WritingSetup:
+    """The settings of a task that generates texts, and the service that they make.
+
+    Args:
+        setup: Setup of the task.
+        model: The model, with the head of a language model.
+        target: The tokenizer of the generated texts.
+        new_tokens: The default of `max_new_tokens`.
+        generation: Defaults of `num_beams`, of the sampling parameters and of the other settings of a checkpoint, as
+            `checkpoints.settings.generation_config.read_generation` returns them; `save` writes them.
+
+    Raises:
+        ValueError: `generation` has an unknown name.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        model: keras.Model,
+        target: Tokenizer,
+        new_tokens: int,
+        generation: Mapping[str, Any] | None,
+    ):
+        self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
+        self.made_service: MadeService | None = None
+        self.kept: dict[str, Any] = {}
+        self.generation = generation or {}
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """The default settings of generation."""
+        return self._generation
+
+    @generation.setter
+    def generation(self, settings: Mapping[str, Any]):
+        check_settings(settings, self.setup.config.vocabulary_size)
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+        self.kept = plain.pop("kept", self.kept)
+        self._generation = plain
+
+    def saved(self) -> dict[str, Any]:
+        """Return the settings that `Task.save` writes."""
+        settings = self.generation | {"kept": self.kept} if self.kept else self.generation
+        return {"generation": settings} if settings else {}
+
+    def request(
+        self,
+        rows: int,
+        stop: Sequence[str] | None = None,
+        token_bias: Mapping[int, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        num_beams: int = 1,
+    ) -> Request:
+        """Return a request for `rows` texts: the given options, then `generation`, then neutral values."""
+        token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
+        settings = {"max_new_tokens": self.new_tokens} | self.generation
+        if settings["max_new_tokens"] >= longest_text(self.setup.config, self.setup.max_length):  # no room for a prompt
+            settings["max_new_tokens"] = self.new_tokens
+        known = sampling_parameters_of(num_beams, self.has_source)
+        values = {name: value for name, value in settings.items() if name in known} | dict(parameters or {})
+        return make_request(rows, self.stop_of(stop), token_bias, values, num_beams, self.has_source)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether an encoder reads the text, which is then rewritten rather than continued."""
+        return self.setup.config.kind == "encoder_decoder"
+
+    @property
+    def num_beams(self) -> int:
+        """The checkpoint's number of beams, or 1."""
+        return self.generation.get("num_beams", 1)
+
+    def decoding(self, num_beams: Any, num_sequences: Any, prompt_lookup: Any) -> tuple[Decoding, int]:
+        """Return how to decode, and the number of texts for each prompt."""
+        num_beams = self.num_beams if num_beams is None else num_beams
+        num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
+        if 1 < num_beams < num_sequences:
+            raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
+        longest = longest_text(self.setup.config, self.setup.max_length)
+        return make_decoding(num_beams, prompt_lookup, longest), num_sequences
+
+    def make_service(self) -> Any:
+        """Return a service with the current weights: reader, program and writer of the backend."""
+        setup, (readers, service, tokens) = self.setup, generation_backend(self.setup)
+        classes = {TEXTS: readers.PromptReader, CHATS: readers.ChatReader}
+        classes = {TEXTS: readers.SourceReader} if self.has_source else classes
+        forms = {form: reader_class(setup.config, tokens, setup.max_length) for form, reader_class in classes.items()}
+        spelling = spell(self.target, setup.config, begins=self.has_source)
+        return service(setup.config, self.model, forms, spelling, self.prescribed())
+
+    def form_of(self, special_tokens: bool) -> str:
+        """Return the form of texts, by whether the tokenizer adds special tokens."""
+        if not special_tokens and self.has_source:
+            raise ValueError("special_tokens=False is for decoders, whose prompts have them written. Leave it out.")
+        return TEXTS if special_tokens else CHATS
+
+    def stop_of(self, stop: Sequence[str] | None) -> Sequence[str]:
+        """Return stop strings, those of the settings when None."""
+        return self.generation.get("stop", ()) if stop is None else stop
+
+    def prescribed(self) -> Prescribed:
+        """Return the settings of a checkpoint that a request cannot change."""
+        return prescribed_by(self.generation, self.setup.config.eos_ids)

@@ -1,0 +1,1 @@
+"""Conversations as text, by the chat template of a checkpoint."""

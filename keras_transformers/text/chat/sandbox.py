@@ -1,0 +1,118 @@
+"""The Jinja environment of chat templates: a sandbox with the functions that `transformers` gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import jinja2
+from jinja2 import ext, nodes
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+# Around what a `{% generation %}` block writes, within `marking`: the answers of the assistant.
+START, STOP = "\ue000\uf8f0(", "\ue000\uf8f0)"
+_is_marking: ContextVar[bool] = ContextVar("is_marking", default=False)
+
+
+class Generation(ext.Extension):
+    """The tag `{% generation %}`, which marks what the assistant writes."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Parse a block up to `{% endgeneration %}`."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
+
+    def _marked(self, caller: Callable[[], str]) -> str:
+        return f"{START}{caller()}{STOP}" if _is_marking.get() else caller()
+
+
+class Namespace(jinja2.utils.Namespace):
+    """A namespace of Jinja without attributes that begin with an underscore, which lead out of the sandbox."""
+
+    def __init__(*arguments: Any, **attributes: Any):
+        self, *others = arguments
+        attributes = dict(*others, **attributes)
+        for name in attributes:
+            _check_name(name)
+        jinja2.utils.Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any):
+        _check_name(name)
+        super().__setitem__(name, value)
+
+
+def _check_name(name: Any) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise jinja2.exceptions.SecurityError(f"a namespace has no attributes that begin with an underscore: {name!r}")
+
+
+class _Dict:
+    """The function `dict` without the type's other attributes."""
+
+    def __call__(self, *arguments: Any, **items: Any) -> dict:
+        return dict(*arguments, **items)
+
+
+def environment() -> ImmutableSandboxedEnvironment:
+    """Return a new environment of chat templates.
+
+    Example:
+
+    >>> environment().from_string("{% if true %}\\n  {{- [1] | tojson }}{% endif %}").render()
+    '[1]'
+    """
+    made = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, ext.loopcontrols]
+    )
+    made.filters["tojson"] = _to_json
+    made.globals |= {"raise_exception": _refuse, "strftime_now": _now, "dict": _Dict(), "namespace": Namespace}
+    return made
+
+
+@contextmanager
+def marking() -> Iterator[None]:
+    """Let templates put `START` and `STOP` around what the assistant writes."""
+    token = _is_marking.set(True)
+    try:
+        yield
+    finally:
+        _is_marking.reset(token)
+
+
+def _refuse(message: str) -> None:
+    raise jinja2.exceptions.TemplateError(message)
+
+
+def _now(form: str) -> str:
+    return datetime.now().strftime(form)
+
+
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """Write JSON without escapes for HTML."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+@cache
+def compiled(source: str) -> jinja2.Template:
+    """Return a template, compiled once.
+
+    Raises:
+        ValueError: It is no Jinja template; the message has the line.
+    """
+    try:
+        return environment().from_string(source)
+    except jinja2.exceptions.TemplateSyntaxError as error:
+        raise ValueError(
+            f"line {error.lineno} of the chat template is not Jinja: {error.message}. Correct the template."
+        ) from None

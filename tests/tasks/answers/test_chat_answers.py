@@ -1,0 +1,107 @@
+"""Answers in conversations: prompts by the chat template, refusals, streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generating import causal_lm, lively
+
+import zoo
+from keras_transformers.tasks import Task
+from keras_transformers.text.chat.template import with_template
+
+TEMPLATE = (
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
+    "{{ raise_exception('The system comes first.') }}{% endif %}{{ m.role[0] + ': ' + m.content + '. ' }}{% endfor %}"
+    "{% if think is defined and think %}Hm. {% endif %}{% if add_generation_prompt %}{{ 'a:' }}{% endif %}"
+)
+MESSAGES = [{"role": "user", "content": "the cat"}]
+
+
+@pytest.fixture(scope="module")
+def task():
+    made = causal_lm()
+    task = Task("causal_lm", made.config, with_template(made.tokenizer, TEMPLATE))
+    lively(task.model)
+    return task
+
+
+def test_an_answer_continues_the_written_conversation(task):
+    for variables, prompt in (({}, "u: the cat. a:"), ({"think": True}, "u: the cat. Hm. a:")):
+        expected = task.generate([prompt], special_tokens=False, max_new_tokens=6)
+        assert [task.chat(MESSAGES, max_new_tokens=6, template_variables=variables)] == expected
+        assert (
+            task.generate(messages=[MESSAGES, MESSAGES], max_new_tokens=6, template_variables=variables) == expected * 2
+        )
+        assert "".join(task.stream(messages=MESSAGES, max_new_tokens=6, template_variables=variables)) == expected[0]
+
+
+def test_an_answer_ends_by_default(task):
+    """512 tokens, or half of the model's; the checkpoint's number comes first."""
+    (row,) = task.predict(messages=[MESSAGES], min_new_tokens=24, token_bias={task.tokenizer.eos_id: -np.inf})
+    assert row["num_tokens"] == 24
+    assert row["error"] == ""
+    assert not row["truncated"]
+
+
+def test_no_special_tokens_are_added(task):
+    """The template has written them: a tokenizer that adds some would add them twice."""
+    from tokenizers import processors
+
+    library = task.tokenizer._library.from_str(task.tokenizer.to_json())
+    end = task.tokenizer.eos_id
+    library.post_processor = processors.TemplateProcessing("<|endoftext|> $A", special_tokens=[("<|endoftext|>", end)])
+    adds = Task("causal_lm", task.config, task.tokenizer.with_library(library))
+    adds.model.set_weights(task.model.get_weights())
+    assert adds.generate(["the cat"], max_new_tokens=6) != adds.generate(
+        ["the cat"], max_new_tokens=6, special_tokens=False
+    )
+    assert adds.chat(MESSAGES, max_new_tokens=6) == task.chat(MESSAGES, max_new_tokens=6)
+
+
+def test_a_conversation_that_is_too_long_is_refused(task):
+    turns = [{"role": "user", "content": "the cat sat on the mat. " * 9}]
+    (row, short) = task.predict(messages=[turns, MESSAGES], max_new_tokens=4)
+    assert (row["generated_text"], row["num_tokens"], short["num_tokens"]) == ("", 0, 4)
+    assert row["error"].startswith("The conversation and max_new_tokens exceed the 48 tokens")
+    with pytest.raises(ValueError, match="text 0 cannot be answered: The conversation and max_new_tokens exceed"):
+        task.chat(turns)
+    with pytest.raises(ValueError, match="exceed"):
+        next(task.stream(messages=turns))
+    with pytest.raises(ValueError, match="exceed"):
+        task.chat(MESSAGES, max_new_tokens=48)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({}, "give either texts or messages"),
+        ({"texts": ["a"], "messages": [MESSAGES]}, "give either texts or messages"),
+        ({"texts": ["a"], "template_variables": {"think": True}}, "template_variables belong to messages"),
+        ({"messages": MESSAGES}, "messages is a list of conversations"),
+        ({"messages": "Hello"}, "messages is a list of conversations"),
+        ({"messages": [MESSAGES, []]}, "conversation 1: messages is empty"),
+        ({"messages": [[*MESSAGES, {"role": "system", "content": "a"}]]}, "conversation 0: .*The system comes first"),
+        ({"messages": [MESSAGES], "template_variables": {"thnk": 1}}, r"no variables \['thnk'\]: it reads \['think'\]"),
+        ({"messages": [MESSAGES], "top_q": 1}, "top_q"),
+    ],
+)
+def test_wrong_conversations(task, arguments, error):
+    with pytest.raises((ValueError, TypeError), match=error):
+        task.generate(**arguments)
+
+
+def test_without_a_template():
+    with pytest.raises(ValueError, match="the tokenizer has no chat template"):
+        causal_lm().chat(MESSAGES)
+
+
+def test_no_conversations(task):
+    assert task.generate(messages=[]) == []
+
+
+@pytest.mark.integration
+def test_a_saved_task_answers_the_same(task, tmp_path):
+    task.save(tmp_path / "chat")
+    loaded = zoo.load(tmp_path / "chat")
+    assert loaded.chat(MESSAGES, max_new_tokens=6) == task.chat(MESSAGES, max_new_tokens=6)
