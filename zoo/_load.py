@@ -89,7 +89,7 @@ def load(
             - `"question_answering"`: `stride`, `no_answer`, `null_threshold`, `max_answer_length`, `num_candidates`,
               `max_windows`.
             - `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`: `whole_word`.
-            - `"causal_lm"`: `generation`.
+            - `"causal_lm"`: `generation`, `chat_template`.
             - `"seq2seq_lm"`: `label_smoothing`, `generation`.
 
     Returns:

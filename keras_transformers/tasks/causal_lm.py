@@ -15,23 +15,30 @@ from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
-from keras_transformers.tasks.answers.chat_answers import ChatWriting
 from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.contract.kind import Kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
+from keras_transformers.tasks.conversations.chat_answers import ChatWriting
+from keras_transformers.tasks.conversations.conversation_rows import conversation_rows
 from keras_transformers.tasks.inputs.sources import is_stream
+from keras_transformers.text.chat.learnt_answers import is_conversations
+from keras_transformers.text.chat.template import NO_VARIABLES, check_template, with_template
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training.losses import target_losses
 
 
-def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> Parts:
-    """Build a causal language model: it learns to predict the next token, and continues prompts.
+def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None, chat_template: str | None = None) -> Parts:
+    """Build a causal language model: it learns to predict the next token, continues prompts and answers conversations.
 
+    It learns from texts, prompts with the texts to write, or conversations: `texts` are then lists of messages, dicts
+    with `role` and `content`, of which the assistant's tokens alone are labels.
     Papers: GPT, Radford et al. 2018; GPT-2, Radford et al. 2019.
 
     Args:
         setup: Settings common to all tasks.
         generation: As for `Writing`.
+        chat_template: Jinja template of conversations, in place of the checkpoint's; `"plain"` where there is none, for
+            one whose turns end in the end token and which needs no new tokens. `save` writes it.
 
     Predicts:
         One dict a text, the prompt:
@@ -68,6 +75,8 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     """
     config, tokenizer = setup.config, setup.tokenizer
     end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
+    if chat_template is not None:
+        tokenizer = with_template(tokenizer, chat_template)
     setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # prompts are continued; rows get the model's end token
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(SAMPLING_PARAMETERS["max_new_tokens"].neutral), setup.max_length // 2)
@@ -93,7 +102,8 @@ KIND = Kind(
     causal_lm,
     models=("decoder",),
     bare_models=("decoder",),
-    checks={"generation": check_settings},
+    checks={"generation": check_settings, "chat_template": check_template},
+    takes_messages=True,
     writes_text=True,
 )
 
@@ -106,8 +116,13 @@ def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
         *,
         packing: str | None = "documents",
         buffer_size: int = 1024,
+        template_variables: Mapping[str, Any] = NO_VARIABLES,
     ) -> Source:
         """Return rows of tokens; `Task.dataset` explains the options."""
+        if is_conversations(texts):
+            if labels is not None or pairs is not None:
+                raise ValueError("conversations hold their answers: received labels or pairs, too. Leave them out.")
+            return conversation_rows(setup, texts, packing, template_variables)
         if is_stream(texts, labels, pairs):
             return TokenStream(
                 texts,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_transformers.tasks.answers.wrong_answers import Answers, Report, Wrong, worst
+from keras_transformers.tasks.conversations.chat_scores import score_answers
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.inputs.labels import Labels
+from keras_transformers.text.chat.learnt_answers import is_conversations
 from keras_transformers.training.metrics.class_scores import (
     class_scores,
     confusions,
@@ -43,6 +45,7 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
         predictions of each label; for more, `pairs` of labels that are confused: `label`, `predicted` and `count`;
         `worst`: wrong predictions, the most confident ones first, with `text`, `label` (the true one), `predicted`, and
         a number such as the probability or the error.
+        Conversations also have `exact_match`, `f1` and `answers` of `conversations.chat_scores.score_answers`.
 
     Raises:
         ValueError: As from `Task.evaluate`.
@@ -59,7 +62,8 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     ['accuracy', 'classes', 'confusion', 'cross_entropy', 'macro_f1', 'worst']
     """
     if task.parts.report is None:
-        return task.evaluate(texts, labels, pairs=pairs, batch_size=batch_size)
+        measured = task.evaluate(texts, labels, pairs=pairs, batch_size=batch_size)
+        return measured | (score_answers(task, texts) if is_conversations(texts) else {})
     if labels is None:
         raise ValueError(f"{task.name} needs labels, one per text, to evaluate: received None.")
     evaluation_set(task, [texts, labels, pairs], {})  # checks them, and warns of texts that are cut

@@ -24,8 +24,8 @@ BLOCKED = (
 
 
 def main(folder: str, *texts: str) -> None:
-    """Print the answer as JSON; without arguments, the texts are a JSON list on standard input."""
-    given: list = list(texts) or json.load(sys.stdin)
+    """Print the answer as JSON; without arguments, JSON on standard input has the texts, or the inputs by name."""
+    given: Any = list(texts) or json.load(sys.stdin)
     blocked: dict[str, Any] = dict.fromkeys(BLOCKED)
     sys.modules.update(blocked)  # first: TensorFlow imports an installed Keras by itself
     runpy.run_path(QUIET)["QuietImport"].install()
@@ -33,7 +33,9 @@ def main(folder: str, *texts: str) -> None:
 
     loaded = tf.saved_model.load(folder)  # kept: signatures alone do not keep their variables
     signatures = {frozenset(one.structured_input_signature[1]): one for one in loaded.signatures.values()}
-    if frozenset(CHOICES) in signatures:
+    if isinstance(given, dict):
+        inputs = given
+    elif frozenset(CHOICES) in signatures:
         inputs = dict(zip(CHOICES, (given[0], given[1:]), strict=True))
     else:
         names = next(names for names in INPUTS if len(names) == len(given) and frozenset(names) in signatures)

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_transformers.data.sources.conversations import read_conversations
 from keras_transformers.data.sources.text_tables import (
     Table,
     check_columns,
@@ -22,10 +23,9 @@ from keras_transformers.data.sources.text_tables import (
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import FORMATS, is_table
 from zoo._environment import standard_lines
+from zoo.cli.conversations_file import CONVERSATIONS, of_messages
 
 Row = tuple[Any, ...]  # a text, and perhaps what goes with it
-
-
 WHOLE = re.compile(r"-?\d+(\.0+)?", re.ASCII)  # a whole number
 
 
@@ -59,7 +59,7 @@ def check_header(path: Path | None, columns: Columns) -> None:
     CSV needs all columns. Other files may have the format of a task, and the task is not known yet: JSON and Parquet
     need the columns that the user named, and TSV needs them if the column of texts is among them.
     """
-    if path is None or not is_table(path):
+    if path is None or not is_table(path) or columns.text == CONVERSATIONS:
         return
     named = [column for column in columns[:3] if column is not None]
     if (kind := kind_of(path)) != ".csv" and columns.text == Columns().text:
@@ -287,6 +287,8 @@ def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = N
         if columns[:2] != Columns()[:2]:
             raise ValueError(f"{kind.name} reads files without columns of texts: leave --text and --text-pair out.")
         return dict(zip(("texts", "labels", "pairs"), kind.read(path, columns.label, **columns.reading), strict=False))
+    if kind.takes_messages and of_messages(path, columns.text, columns[:3] != Columns()[:3], **columns.reading):
+        return {"texts": read_conversations(path, **columns.reading)}
     if kind.writes_text:
         table = read_texts(path, columns)
     elif kind.needs_labels:

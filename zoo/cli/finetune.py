@@ -36,8 +36,9 @@ from zoo._options import (
 )
 from zoo.cli import bare
 from zoo.cli.app import AfterSaving, app, examples
+from zoo.cli.conversations_file import CONVERSATIONS, DEFAULT, learned_from
 from zoo.cli.data import Columns, check_header
-from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
+from zoo.cli.finetune_parts import SPLIT, Files, Parts, Request, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
 from zoo.cli.report import show
@@ -52,10 +53,12 @@ class Problem(str, Enum):
 
 
 ToLearn = Annotated[
-    str,
+    str | None,
     of_model(
+        "--task",
         callback=task_name,
         help="Task to train: classification, causal_lm (next tokens), seq2seq_lm (text to text), ...",
+        show_default="classification; causal_lm with --messages",
     ),
 ]
 TrainFile = Annotated[
@@ -64,6 +67,13 @@ TrainFile = Annotated[
         callback=readable,
         help="Training file: CSV, TSV or JSON lines; plain text with one text per line for causal_lm; CoNLL for "
         "token_classification; SQuAD JSON for question_answering. If omitted, the bundled messages.",
+    ),
+]
+Messages = Annotated[
+    Path | None,
+    of_data(
+        callback=readable,
+        help="Training file of conversations (JSON lines, JSON or Parquet), instead of --train.",
     ),
 ]
 Split = Annotated[
@@ -101,6 +111,7 @@ ResumeFolder = Annotated[
         "finetune bert_base_en_uncased --train sst2/train.tsv --text 0 --label 1",
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
         "finetune gpt_mini_en --task causal_lm --train stories.txt --test more.txt --out runs/stories",
+        "finetune smollm2_135m --messages chats.jsonl --lora-rank 8 --out runs/assistant",
         "finetune opus_mt_en_de --task seq2seq_lm --train pairs.tsv --text 0 --label 1 --out runs/mine",
         "finetune minilm_mini_en --task token_classification --train train.conll --test test.conll --out runs/entities",
         "finetune minilm_l6_en --task sentence_embedding --train pairs.csv --text question --text-pair answer",
@@ -109,8 +120,9 @@ ResumeFolder = Annotated[
 )
 def finetune(
     name: Model = "minilm_mini_en",
-    task: ToLearn = "classification",
+    task: ToLearn = None,
     train: TrainFile = None,
+    messages: Messages = None,
     test: Annotated[Path | None, of_data(callback=readable, help="Test file, measured once at the end.")] = None,
     split: Split = None,
     text: Text = "text",
@@ -143,8 +155,11 @@ def finetune(
     With --test, rows are held out only if --split is given. The test file does not influence which epoch is kept.
     Ctrl-C during training saves the current model to OUT-interrupted. With --resume, SIGTERM saves the run and exits 0.
     With --strategy multi_worker, run this command on each worker; the chief writes files and prints.
+    With --messages, a language model learns the answers of the assistant in conversations. A model without a chat
+    template gets a plain one.
     Finally, the SavedModel answers one request in a separate process that imports only TensorFlow.
     """
+    train, text, task = learned_from(train, messages, text, task)
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
@@ -152,7 +167,7 @@ def finetune(
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)
     folders.check(train, test)
     for path in (train, test):
-        check_header(path, files.columns.labelled() if task == "classification" else files.columns)
+        check_header(path, files.columns.labelled() if task == DEFAULT else files.columns)
     with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 
@@ -191,6 +206,8 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[st
     files = files.checked(kind)
     parts, options = files.read(kind, given["seed"])
     title, count = f"load {name}", len(parts.train["texts"])
+    if files.columns.text == CONVERSATIONS:
+        options["chat_template"] = "plain"  # where the model has none
     if "labels" in options:
         title += f" for {counted(len(options['labels']), 'label')}"
     with step(title):
@@ -208,7 +225,7 @@ def learn_and_serve(
     fit: dict[str, Any],
     settings: str,
     folders: Folders,
-    request: list[str],
+    request: Request,
     describe: Callable[[dict[str, Any]], str],
 ) -> None:
     """Fit, save, evaluate, export, and let the export answer a request; `describe` makes the card from a report."""
@@ -269,7 +286,7 @@ def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: 
             file.write_text(json_line(report, digits=None), encoding="utf-8")
 
 
-def serve(export: Path, request: list[str]) -> None:
+def serve(export: Path, request: Request) -> None:
     """Let the export answer a request in a fresh process that can import TensorFlow only."""
     with step("serve one request in a fresh process that imports only tensorflow"):
         command = [sys.executable, bare.__file__, str(export)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ MESSAGES = BUNDLED / "sample_messages"
 SPLIT = 0.1  # of a training file without a test file
 SHOWN = 3  # names of labels in one line
 WIDTH = 78  # letters of a line
+
+
+Request = list[str] | dict[str, list[str]]  # to an export
 
 
 class Parts(NamedTuple):
@@ -136,8 +140,14 @@ class Files(NamedTuple):
         return {"labels": names} | ({} if is_usual and "problem" not in kind.options else {"problem": self.problem})
 
 
-def request_of(kind: Any, rows: Rows) -> list[str]:
-    """Return a request for the export: the first text with its pair or choices, or the first words to continue."""
+def request_of(kind: Any, rows: Rows) -> Request:
+    """Return a request for the export: the first text with its pair or choices, or the first words to continue.
+
+    For conversations it is the first one up to its first answer, as inputs by name.
+    """
+    if kind.takes_messages and not isinstance(rows["texts"][0], str):
+        turns = [*takewhile(lambda turn: turn["role"] != "assistant", rows["texts"][0])]
+        return {name: [turn[name] for turn in turns] for name in ("role", "content")}
     text = as_text(rows["texts"][0])
     if kind.writes_text and "labels" not in rows:
         return [" ".join(text.split()[:5])]

@@ -12,7 +12,7 @@ from rich.table import Table
 CLASSES, PAIRS, WORST = 20, 10, 5  # most lines of each part
 LABEL = 24  # most letters of a label
 NARROWEST = 60  # least letters of a line: texts and labels can be read
-PARTS = ("classes", "confusion", "worst")
+PARTS = ("classes", "confusion", "worst", "answers")
 
 
 def show(report: dict[str, Any], console: Console) -> None:
@@ -28,7 +28,7 @@ def show(report: dict[str, Any], console: Console) -> None:
     for name, value in report.items():
         if name not in PARTS:
             console.print(f"  {name} {_number(value)}")
-    for name, table_of in (("classes", _classes), ("confusion", _confusion), ("worst", _worst)):
+    for name, table_of in (("classes", _classes), ("confusion", _confusion), ("worst", _worst), ("answers", _answers)):
         if report.get(name):
             title, table = table_of(report[name], console.width)
             console.print(f"\n{title}", table, sep="\n", end="")
@@ -100,6 +100,15 @@ def _worst(worst: list[dict[str, Any]], width: int) -> tuple[str, Table]:
         text = " / ".join(_words(row[name]) for name in ("text", "text_pair") if name in row)
         table.add_row(text, _words(row["label"]), _words(row["predicted"]), *(f"{row[name]:.2f}" for name in measure))
     return "worst answers", table
+
+
+def _answers(answers: list[dict[str, str]], width: int) -> tuple[str, Table]:
+    table = Table(box=box.SIMPLE_HEAD, width=width)
+    for name in ("prompt", "right", "answer"):
+        table.add_column(name, no_wrap=True, ratio=1)
+    for row in answers:
+        table.add_row(*(_words(row[name]) for name in ("prompt", "right", "answer")))
+    return "answers", table
 
 
 def _words(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import takewhile
 from typing import Any
 
 Rows = dict[str, Any]  # columns, as `data.examples_of` returns them
@@ -60,8 +61,17 @@ def split_rows(
 
 
 def _key(text: Any) -> str:
-    """Return a key that is equal for texts which differ in case and spaces only; words, or choices, are joined."""
-    return " ".join((text if isinstance(text, str) else " ".join(text)).split()).casefold()
+    """Return a key that is equal for texts which differ in case and spaces only.
+
+    Words, or choices, are joined, and the messages of a conversation up to its first answer.
+    """
+    if not isinstance(text, str):
+        text = " ".join(text if all(isinstance(word, str) for word in text) else _asked(text))
+    return " ".join(text.split()).casefold()
+
+
+def _asked(messages: Sequence[Any]) -> list[str]:
+    return [turn["content"] for turn in takewhile(lambda turn: turn["role"] != "assistant", messages)]
 
 
 def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[list[int]], int]]:

@@ -79,6 +79,31 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
     return Rows(rows.token_ids, labels=Ragged.joined(labels, rows.lengths)), kept < inputs.lengths
 
 
+def chosen_tokens(texts: Ragged, is_label: np.ndarray, max_length: int | None) -> Rows:
+    """Return one row per text as `next_tokens`, in which only chosen tokens are labels.
+
+    Args:
+        texts: `Ragged` token ids.
+        is_label: boolean, one for each of `texts.flat`.
+        max_length: int, tokens to which longer rows are cut; `None` for no limit.
+
+    Returns:
+        `Rows` with `Ragged` labels, -1 for other tokens. Rows without any label are left out.
+
+    Example:
+
+    >>> rows = chosen_tokens(Ragged.of([[5, 6, 7], [8, 9]]), np.array([0, 0, 1, 1, 0], bool), max_length=4)
+    >>> rows.token_ids.padded(2, fill=0).tolist(), rows.labels.padded(2, fill=-1).tolist()
+    ([[5, 6]], [[-1, 7]])
+    """
+    rows = next_tokens(texts, max_length)
+    labels = Ragged(np.where(is_label, texts.flat, np.int32(-1)), rows.labels.starts, rows.labels.lengths)
+    counts = np.array(
+        [(labels.flat[start:][:length] >= 0).sum() for start, length in zip(labels.starts, labels.lengths, strict=True)]
+    )
+    return Rows(rows.token_ids, labels=labels)[np.flatnonzero(counts)]
+
+
 def _refuse(texts: Ragged, bad: np.ndarray, what: str, allowed: str):
     if bad.any():
         row = int(np.argmax(bad))

@@ -32,6 +32,7 @@ class Kind(NamedTuple):
     takes_pairs: bool = False  # a text may have a second text
     needs_pairs: bool = False  # a text always has one
     joins_texts: bool = False  # the two texts of a pair are one row, with a segment each
+    takes_messages: bool = False  # it learns from conversations, lists of messages, too
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
     takes_weights: bool = False  # a text is one row, so that it may have a weight
     lists_pairs: bool = False  # a text has a list of second texts

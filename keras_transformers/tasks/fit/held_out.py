@@ -12,6 +12,7 @@ import numpy as np
 from keras_transformers.tasks.contract.kind import Kind, keyword_names
 from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_given, check_learnable, is_ready
+from keras_transformers.text.chat.learnt_answers import is_conversations
 from keras_transformers.utils.number_checks import is_number
 from keras_transformers.utils.text_checks import listed
 
@@ -53,7 +54,9 @@ def read_columns(kind: Kind, data: Any) -> dict[str, Any]:
 
 
 def _are_texts(kind: Kind, data: Any) -> bool:
-    """Return whether these are texts, not columns of texts and labels: strings, or documents, lists of sentences."""
+    """Return whether these are texts, not columns of texts and labels: strings, documents or conversations."""
+    if kind.takes_messages and is_conversations(data):
+        return True
     if isinstance(data, str):
         return kind.takes_documents  # the name of a file
     if isinstance(data, (list, tuple)):

@@ -24,8 +24,19 @@ from keras_transformers.utils.untrusted import shown
 
 Message = Mapping[str, Any]
 NO_TOKENS: Mapping[str, str] = MappingProxyType({})
+NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 ROLES, OTHER_ROLES = ("system", "user", "assistant"), {"tool", "developer", "ipython", "function"}
 REASONING = ("reasoning_content", "thinking", "reasoning")  # names of one thing; templates read the first
+# For models that were not trained on conversations: turns end in the end token, roles are plain text.
+PLAIN, PLAIN_SOURCE = (
+    "plain",
+    (
+        "{% for turn in messages %}{% if turn.role == 'assistant' %}{{ '<|assistant|>\n' }}{% generation %}"
+        "{{ turn.content + eos_token }}{% endgeneration %}{{ '\n' }}{% else %}"
+        "{{ '<|' + turn.role + '|>\n' + turn.content + eos_token + '\n' }}{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}"
+    ),
+)
 GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
 TOOLS = "tool_use"  # name of the template for conversations with tools, if there is one
 
@@ -150,18 +161,51 @@ def find_template(tokenizer: Tokenizer, name: str | None = None) -> ChatTemplate
     return ChatTemplate(found[name], template_tokens(tokenizer.files, tokenizer.named_roles()))
 
 
+def need_template(tokenizer: Tokenizer) -> ChatTemplate:
+    """Return the chat template of a tokenizer.
+
+    Raises:
+        ValueError: It has none.
+    """
+    template = find_template(tokenizer)
+    if template is None:
+        raise ValueError(
+            "the tokenizer has no chat template, so that it is unknown how the model reads conversations. Load an "
+            "instruct or chat model, or give zoo.load a chat_template: Jinja, or 'plain' for one that needs no tokens "
+            "of its own."
+        )
+    return template
+
+
 def with_template(tokenizer: Tokenizer, source: str) -> Tokenizer:
     """Return a tokenizer with another chat template, which `save` writes.
 
     Args:
         tokenizer: The tokenizer.
-        source: Jinja template.
+        source: Jinja template; `"plain"` for one whose turns end in the end token, and whose roles are plain text, if
+            the tokenizer has none.
 
     Raises:
-        ValueError: It is no Jinja template.
+        ValueError: It is no Jinja template; or the plain one, and the tokenizer has no end token.
     """
-    compiled(source)
+    check_template(source)
+    if source == PLAIN:
+        if find_template(tokenizer) is not None:
+            return tokenizer
+        source = PLAIN_SOURCE
+        if "eos_token" not in tokenizer.named_roles():
+            raise ValueError(
+                "the plain chat template ends turns in the end token, and the tokenizer names none: give it one with "
+                'tokenizer.with_role("eos_token", ...), or give a template.'
+            )
     return tokenizer.with_files(with_chat_template(tokenizer.files, source, tokenizer.named_roles()))
+
+
+def check_template(source: Any) -> None:
+    """Raise a `ValueError` if this is neither a Jinja template, nor `"plain"`, nor None."""
+    if not isinstance(source, str | None):
+        raise ValueError(f"chat_template is a Jinja template, or 'plain': received {shown(source)}.")
+    compiled(source or "")
 
 
 def check_messages(messages: Any, template: ChatTemplate) -> list[dict[str, Any]]:

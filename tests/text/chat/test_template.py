@@ -5,33 +5,17 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from chats import CHATML, MARKED, TURNS, user
 
 from keras_transformers.text.chat.template import ChatTemplate, find_template, with_template
 from keras_transformers.text.tokenizer import Tokenizer
 
-CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
-MARKED = (
-    "{% for m in messages %}{% if m.role == 'assistant' %}<a>{% generation %}{{ m.content | trim }}</a>"
-    "{% endgeneration %}{% else %}<u>{{ m.content }}</u>{% endif %}{% endfor %}"
-)
 STRICT = (
     "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('No system role.') }}{% endif %}"
     "{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ m.tool_calls | tojson }}{% endif %}{% endfor %}"
     "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}"
     "{% if tools %}{{ tools | tojson }}{% endif %}"
 )
-TURNS = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": "Hello\n there "},
-    {"role": "assistant", "content": " Hi. "},
-]
-
-
-def user(content: str = "Hello") -> list[dict]:
-    return [{"role": "user", "content": content}]
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from keras_transformers.tasks.answers.services import check_exportable
 from keras_transformers.tasks.answers.written_answers import Writing
-from keras_transformers.text.chat.template import ChatTemplate, Message, find_template
+from keras_transformers.text.chat.template import NO_VARIABLES, ChatTemplate, Message, find_template, need_template
 from keras_transformers.utils.untrusted import shown
 
 NEW_TOKENS = 512  # of an answer, where neither the checkpoint nor the caller says
-NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 CHAT_EXAMPLES = {"role": [["user"]], "content": [["warm up"]]}  # of the warm-up request
 
 
@@ -161,7 +159,7 @@ class ChatWriting(Writing):
             if variables:
                 raise ValueError(f"template_variables belong to messages: received {shown(variables)} without them.")
             return texts, dict(options)
-        template, defaults = self._template(), {}
+        template, defaults = need_template(self.setup.tokenizer), {}
         if isinstance(messages, (str, Mapping)) or not all(isinstance(each, Sequence) for each in messages):
             raise ValueError(
                 "messages is a list of conversations, each a list of dicts with role and content: received "
@@ -172,22 +170,13 @@ class ChatWriting(Writing):
         written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
         return written, defaults | {"special_tokens": False} | dict(options)
 
-    def _template(self) -> ChatTemplate:
-        template = find_template(self.setup.tokenizer)
-        if template is None:
-            raise ValueError(
-                "the tokenizer has no chat template, so that it is unknown how the model reads conversations. Load an "
-                "instruct or chat model, or give the template with text.chat.template.with_template."
-            )
-        return template
-
     def _chat_signatures(self, chat: bool | None, variables: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
         """Return a function that returns the signatures of conversations; None if there are none."""
         if chat is False or (chat is None and find_template(self.setup.tokenizer) is None):
             return None
         from keras_transformers.generation.chat_service import CompiledTemplate
 
-        template = self._template()
+        template = need_template(self.setup.tokenizer)
         template.check_variables([*variables, *inputs])
         try:
             compiled = CompiledTemplate(template, variables, inputs)

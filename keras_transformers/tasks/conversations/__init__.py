@@ -1,0 +1,1 @@
+"""Conversations of a language model: answers to them, rows to learn from them, scores of answers."""
