@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import keras
 
@@ -184,7 +185,7 @@ def walk(
         the cache of every block; the attention weights of every block by name, (B, N, T, S) each.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
-    given = {"documents": documents, "is_cached": cache is not None, "text_lengths": text_lengths}
+    given: dict[str, Any] = {"documents": documents, "is_cached": cache is not None, "text_lengths": text_lengths}
     inputs = block_inputs(config, layers, "decoder", queries, keys, **given)
 
     scores: dict[str, list] = {"attention_scores": [], "cross_attention_scores": []}

@@ -71,7 +71,7 @@ class RotaryPositions(Positional):
     def _frequencies(self, positions: Tensor, lengths: Tensor | None) -> Tensor:
         """Return the angle of one position, (H / 2,), or (1|B, 1|T, H / 2) by the lengths of texts."""
         short, *long = frequencies(self.head_dim, self.max_wavelength, self.scaling)
-        if not long:
+        if self.scaling is None or not long:
             return short
         if lengths is None:
             lengths = ops.max(positions, axis=1, keepdims=True) + 1  # (1|B, 1)
