@@ -30,6 +30,7 @@ def load(
     remat: bool = ...,
     seed: int | None = ...,
     generation: Mapping[str, Any] | None = ...,
+    chat_template: str | None = ...,
 ) -> Task: ...
 @overload
 def load(

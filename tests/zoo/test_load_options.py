@@ -21,7 +21,7 @@ WRONG = {
     "include_prompt": 1, "truncate_dim": 0, "similarity": "near", "sparse": {}, "matryoshka": [8, 8],
     "activation": "relu", "score_tokens": [1, 2, 3], "stride": 0, "max_answer_length": 0, "num_candidates": 1001,
     "no_answer": 1, "null_threshold": "0", "max_windows": 1.5, "whole_word": "yes", "label_smoothing": 1,
-    "generation": {"temperatur": 1},
+    "generation": {"temperatur": 1}, "chat_template": "{{",
 }  # fmt: skip
 PAIRS = [
     (task, option)
@@ -38,7 +38,9 @@ def test_each_option_has_a_check():
 
 def test_wrong_values_are_refused_before_any_work():
     for task, option in PAIRS:
-        with pytest.raises(ValueError, match=f"{option}|labels|matryoshka|dense|generation settings") as fault:
+        with pytest.raises(
+            ValueError, match=f"{option}|labels|matryoshka|dense|generation settings|chat template"
+        ) as fault:
             zoo.load(NOWHERE, task, **{option: WRONG[option]})
         assert "nobody" not in str(fault.value), (task, option)
 

@@ -10,15 +10,14 @@ from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import SEPARATED, is_table, objects
 
 CONVERSATIONS = "messages"  # the column of texts that stands for conversations in any layout
-DEFAULT = "classification"  # task of `finetune`
 
 
 def learned_from(
-    train: Path | None, messages: Path | None, text: str | int, task: str | None
+    train: Path | None, messages: Path | None, text: str | int, task: str | None, default: str
 ) -> tuple[Path | None, str | int, str]:
     """Return the training file, the column of its texts, and the task: a file of conversations says all three."""
     if messages is None:
-        return train, text, task or DEFAULT
+        return train, text, task or default
     if train is not None:
         raise ValueError(f"received --train {train} and --messages {messages}: give one of them.")
     from keras_transformers.checkpoints.settings.names import task_names

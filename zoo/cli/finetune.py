@@ -36,7 +36,7 @@ from zoo._options import (
 )
 from zoo.cli import bare
 from zoo.cli.app import AfterSaving, app, examples
-from zoo.cli.conversations_file import CONVERSATIONS, DEFAULT, learned_from
+from zoo.cli.conversations_file import CONVERSATIONS, learned_from
 from zoo.cli.data import Columns, check_header
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, Request, beside, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
@@ -159,7 +159,7 @@ def finetune(
     template gets a plain one.
     Finally, the SavedModel answers one request in a separate process that imports only TensorFlow.
     """
-    train, text, task = learned_from(train, messages, text, task)
+    train, text, task = learned_from(train, messages, text, task, "classification")
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
@@ -167,7 +167,7 @@ def finetune(
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)
     folders.check(train, test)
     for path in (train, test):
-        check_header(path, files.columns.labelled() if task == DEFAULT else files.columns)
+        check_header(path, files.columns.labelled() if task == "classification" else files.columns)
     with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 

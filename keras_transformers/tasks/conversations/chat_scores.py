@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keras_transformers.tasks.questions.answer_metrics import answer_scores
-
-if TYPE_CHECKING:
-    from keras_transformers.tasks.task import Task
 
 MOST = 100  # conversations that are answered
 SHOWN = 3  # of them in the report
 
 
 def score_answers(
-    task: Task, conversations: Sequence[Sequence[Mapping[str, Any]]], *, most: int = MOST, **options: Any
+    task: Any, conversations: Sequence[Sequence[Mapping[str, Any]]], *, most: int = MOST, **options: Any
 ) -> dict[str, Any]:
     """Answer conversations up to their last answer, and compare the answers with it.
 
     Args:
-        task: A language model with a chat template.
+        task: `Task` of a language model with a chat template.
         conversations: Conversations whose last message is the assistant's; others are left out.
         most: Maximum number of conversations, from the first.
         **options: As for `Task.generate`; `max_new_tokens` is enough for twice the longest right answer.
