@@ -1,0 +1,1 @@
+"""Chat templates: messages to a prompt, in Python and as core TensorFlow ops."""
