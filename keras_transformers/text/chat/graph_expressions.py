@@ -73,7 +73,7 @@ class Expressions(Paths):
 
     def _list(self, node: nodes.List) -> Value:
         values = Items(tuple(map(self.evaluate, node.items)))
-        return Known(python(values)) if is_known(values) else values
+        return Known(python(values)) if is_known(values) else graph_operators.messages_of(values) or values
 
     def _tuple(self, node: nodes.Tuple) -> Value:
         values = self._list(node)

@@ -34,6 +34,9 @@ from keras_transformers.text.chat.graph_values import (
 Layout = dict[Hashable, dict[Hashable, Value]]  # the kinds of the values that a loop carries, an example of each
 
 
+MOST_LAYOUTS = 12  # more are a list that grows in the loop
+
+
 class _WiderError(Exception):
     """Tell that a turn of a loop changes values in a way that the loop does not carry yet."""
 
@@ -95,7 +98,7 @@ class Loops(Statements):
     def _over_rows(self, node: nodes.For, sequence: Any, loop: Hashable) -> None:
         """Run a loop whose number of turns differs by conversation."""
         layout: Layout = {}
-        for _ in range(100):
+        for _ in range(MOST_LAYOUTS):
             before, texts = dict(self.state), self.texts
             try:
                 return self._while(node, sequence, loop, layout)

@@ -108,6 +108,8 @@ def operate(paths: Paths, name: str, left: Value, right: Value) -> Value:
 
 def _add_lists(left: Value, right: Value) -> Value | None:
     if isinstance(left, Messages) or isinstance(right, Messages):
+        if () in (items_of(left), items_of(right)):
+            return left if isinstance(left, Messages) else right
         pair = [messages_of(value) for value in (left, right)]
         return pair[0].concatenate(pair[1]) if pair[0] and pair[1] else None
     lists = [items_of(value) for value in (left, right)]
