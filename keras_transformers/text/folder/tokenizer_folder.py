@@ -151,7 +151,7 @@ def read_pair(folder: str | Path, config: Mapping[str, Any] | None = None) -> tu
 
 
 def _has_sides(folder: Path) -> bool:
-    """Return whether Marian's files, or some of them, are of two tokenizers: of one, tokenizer.json holds both sides."""
+    """Return whether there are Marian's files of two tokenizers; of one for both sides, there is a tokenizer.json."""
     found = [path for name in marian_tokenizers.SIDES if (path := folder / name).is_file()]
     if len(found) < 2 or not (folder / "tokenizer.json").is_file():
         return bool(found)
