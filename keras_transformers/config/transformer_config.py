@@ -277,7 +277,7 @@ class TransformerConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """Build a configuration from the values of `to_dict`; unknown keys, or a vain `use_bias`, are a `ValueError`."""
+        """Build a configuration from the values of `to_dict`; refuse unknown keys, and a `use_bias` in vain."""
         known = {field.name for field in dataclasses.fields(cls)} | {"use_bias"}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")

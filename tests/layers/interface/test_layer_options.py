@@ -253,4 +253,5 @@ def test_sizes_may_be_numpys_integers(name):
     for made in (layer, plain):
         made(STATES["hidden_states"], **context)
     assert [weight.shape for weight in layer.weights] == [weight.shape for weight in plain.weights]
-    assert json.loads(json.dumps(layer.get_config() | {"name": ""})) == plain.get_config() | {"name": ""}
+    written = [json.loads(json.dumps(made.get_config() | {"name": ""})) for made in (layer, plain)]
+    assert written[0] == written[1]
