@@ -34,9 +34,9 @@ def read_annotated(
     """Read texts with labelled words, or with entities, from a file of CoNLL, CoNLL-U or JSON lines.
 
     Args:
-        path: a file; `.jsonl`, `.jsonlines` and `.ndjson` are JSON lines, `.conllu` is CoNLL-U, any other suffix CoNLL. A line
-            of JSON is `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start", "end", "label"}]}`,
-            in characters from `start` to before `end`.
+        path: a file; `.jsonl`, `.jsonlines` and `.ndjson` are JSON lines, `.conllu` is CoNLL-U, any other suffix
+            CoNLL. A line of JSON is `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start",
+            "end", "label"}]}`, in characters from `start` to before `end`.
         column: of CoNLL and CoNLL-U: see `read_conll`.
         labelled: bool. If False, labels are not read and may be missing.
         encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
