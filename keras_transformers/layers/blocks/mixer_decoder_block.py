@@ -110,7 +110,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         recurrent = {"carries_first": encoder == "state"}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **mixing)
         self.mixer_norm, self.mixer_output_norm = self.norms("mixer", make)
-        crossed = _cross_attention(self, heads, seed, make) if encoder == "attention" else (None, None, None)
+        crossed = _cross_attention(self, heads, seed, make)
         self.cross_attention, self.cross_attention_norm, self.cross_attention_output_norm = crossed
         self.dropout = Dropout(dropout, seed=seed, dtype=shared["dtype"], name="dropout")
         self.return_scores = self.cross_attention is not None and self.cross_attention.return_scores
@@ -216,8 +216,10 @@ class MixerDecoderBlock(ReturnsCache, Block):
         return wanted.outputs(output, joined(new_cache, cross))
 
 
-def _cross_attention(block: Block, heads: dict[str, Any], seed: int | None, make: Any) -> tuple[Any, Any, Any]:
-    """Return the cross-attention of a block, and its norms."""
+def _cross_attention(block: Any, heads: dict[str, Any], seed: int | None, make: Any) -> tuple[Any, Any, Any]:
+    """Return the cross-attention of a block, and its norms; None for each of them without one."""
+    if block.encoder != "attention":
+        return None, None, None
     attention = Attention(name="cross_attention", seed=part_of_seed(seed, 1), **heads)
     return attention, *block.norms("cross_attention", make)
 
