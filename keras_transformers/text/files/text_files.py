@@ -53,7 +53,7 @@ class TextFiles:
     Args:
         paths: One or several of: a file, a folder (every file below it that is not hidden), a pattern such as
             `texts/**/*.txt`. A README or a licence beside tables, or a README with the head of a hub's card, is left
-            out with a warning; its own path reads it.
+            out with a warning; give its path to read it.
         field: The key or column of the text; `a.b` is `b` of the object `a`. Of a `.csv` or `.tsv` without a header,
             the number of the column, from 0.
         encoding: Encoding of all files but Parquet. A byte order mark is left out.
