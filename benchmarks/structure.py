@@ -9,6 +9,7 @@ and layers are left out: the question is what stands above them.
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import sys
@@ -37,7 +38,8 @@ def opened(call: Callable[[], Any], left_out: Collection[str] = BELOW) -> tuple[
         path = Path(frame.f_code.co_filename)
         if event == "call" and path.is_relative_to(ROOT) and not frame.f_code.co_name.startswith("<"):
             package, *inside = path.relative_to(ROOT).parts
-            if package in ("keras_transformers", "zoo") and inside[0] not in left_out:
+            is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # the body of a class runs when it is imported
+            if is_function and package in ("keras_transformers", "zoo") and inside[0] not in left_out:
                 seen.add((str(Path(package, *inside)), frame.f_code.co_name))
 
     sys.setprofile(note)

@@ -27,7 +27,6 @@ import tensorflow as tf
 
 from keras_transformers.tasks.answers.saved_model import export
 from keras_transformers.text.graph.compile import TextGraph, compile_text
-from keras_transformers.text.graph.specs import TEXT
 from keras_transformers.text.graph.streams.probe import TABLES
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -73,7 +72,7 @@ def encoder(graph: TextGraph, with_offsets: bool) -> Callable:
     def encode(texts: tf.Tensor) -> dict[str, tf.Tensor]:
         return graph.encode(texts, max_length=MAX_LENGTH, with_offsets=with_offsets)
 
-    return tf.function(encode, input_signature=[TEXT], autograph=False)
+    return tf.function(encode, input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
 
 
 def save(graph: TextGraph, encode: Callable) -> None:

@@ -24,7 +24,8 @@ def __getattr__(name: str):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
     if "keras" not in sys.modules:  # which would import the backend, or fail without it
         check_task_backend(os.environ.get("KERAS_BACKEND") or "tensorflow")
-    return getattr(importlib.import_module(LATE[name]), name)
+    globals()[name] = found = getattr(importlib.import_module(LATE[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,8 @@ from keras_transformers.checkpoints.settings.sparse_encoder import is_sparse_enc
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.tasks.contract.kind import find_kind
+from keras_transformers.tasks.contract.kind import Kind, check_task_options, find_kind
+from keras_transformers.text.folder.kept_files import TASK
 from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.utils.untrusted import warn_user
 from zoo._adapter import adapted
@@ -137,8 +138,8 @@ def _of_stored(stored: Stored, modules: Mapping[str, Any] = NO_MODULES) -> Check
         **({"target_tokenizer": lambda: target} if has_source else {}),
     }
     task, of_task = _made_for(stored.extra, config.family)
-    for option in of_task.keys() & (find_kind(task).saved_options if of_task else ()):
-        settings[option] = partial(of_task.get, option)
+    if of_task:
+        settings |= _task_options(find_kind(task), of_task, folder / "config.json")
     if activation := None if modules else named_activation(stored.values, folder / "config.json"):
         settings["activation"] = lambda: activation
     said = {**stored.extra, **modules}
@@ -148,6 +149,23 @@ def _of_stored(stored: Stored, modules: Mapping[str, Any] = NO_MODULES) -> Check
     kept = {"generation": generation} if (generation := keep_generation(folder)) else {}
     task = modules.get("task", task)
     return Checkpoint(config, source, task, stored=stored, settings=settings, own=own, kept=kept, **facts)
+
+
+def _task_options(kind: Kind, stored: Mapping[str, Any], path: Path) -> dict[str, Callable[[], Any]]:
+    """Return functions that check and return the options that a config.json stores for its task, by name."""
+    if unknown := sorted(stored.keys() - {"name", *kind.saved_options}):
+        warn_user(
+            f"{path} stores options in {TASK} that {kind.name} does not keep there: {unknown}. They are left out."
+        )
+
+    def checked(option: str) -> Any:
+        try:
+            check_task_options(kind.name, {option: stored[option]})
+        except ValueError as error:
+            raise ValueError(f"{path}, in {TASK}: {error}") from None
+        return stored[option]
+
+    return {option: partial(checked, option) for option in stored.keys() & kind.saved_options}
 
 
 def _max_length(config: TransformerConfig, stored: float | None) -> int:

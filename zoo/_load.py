@@ -115,7 +115,9 @@ def load(
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
     checkpoint = checkpoint.asked_for(kind.name)
-    checkpoint = dataclasses.replace(checkpoint, config=with_dropout(checkpoint.config, dropout, attention_dropout))
+    if dropout is not None or attention_dropout is not None:
+        config = with_dropout(checkpoint.config, dropout, attention_dropout)
+        checkpoint = dataclasses.replace(checkpoint, config=config)
     given |= {} if max_length is None else {"max_length": max_length}
     with scope(strategy):
         if seed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keras_transformers.config.block_options import make_block_options
@@ -52,6 +52,8 @@ def fill_values(config: Any, use_bias: bool) -> None:
 def _fill_biases(config: Any, use_bias: bool) -> None:
     if not isinstance(use_bias, bool):
         raise ValueError(f"use_bias must be True or False: received {shown(use_bias)}.")
+    if not use_bias:  # True may be the default
+        check_use_bias(config, {"use_bias": False, **{name: getattr(config, name) for name in BIASES}})
     sources = dict.fromkeys(BIASES, use_bias)
     if config.attention_bias is not None:
         sources["attention_output_bias"] = config.attention_bias
@@ -62,6 +64,17 @@ def _fill_biases(config: Any, use_bias: bool) -> None:
             _set(config, name, source)
     if config.norm == "rms":
         _set(config, "norm_bias", False)
+
+
+def check_use_bias(config: Any, given: Mapping[str, Any]) -> None:
+    """Refuse a `use_bias` among given values that contradicts the biases, where all of them are given, too."""
+    biases = {name: given.get(name) for name in BIASES}
+    if None not in biases.values() and given.get("use_bias", has_biases(config)) != has_biases(config):
+        use_bias = given["use_bias"]
+        raise ValueError(
+            f"use_bias is for biases that are not given: received use_bias={use_bias} and {biases}. Leave use_bias "
+            f"out, or call replace(use_bias={use_bias}) on the configuration."
+        )
 
 
 def has_biases(config: Any) -> bool:

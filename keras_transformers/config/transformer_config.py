@@ -38,7 +38,7 @@ from keras_transformers.config.fields import (
     check_needs,
     one_of,
 )
-from keras_transformers.config.filled_values import BIASES, fill_values, has_biases
+from keras_transformers.config.filled_values import BIASES, check_use_bias, fill_values, has_biases
 from keras_transformers.config.limits import check_limits
 from keras_transformers.config.rotary_scaling import RotaryScaling, rotary_width
 from keras_transformers.utils.untrusted import brief
@@ -288,11 +288,13 @@ class TransformerConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """Build a configuration from the values of `to_dict`; an unknown key is a `ValueError`."""
+        """Build a configuration from the values of `to_dict`; refuse unknown keys, and a `use_bias` in vain."""
         known = {field.name for field in dataclasses.fields(cls)} | {"use_bias"}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")
-        return cls(**values)
+        config = cls(**values)
+        check_use_bias(config, values)
+        return config
 
 
 TransformerConfig.use_bias = property(has_biases)  # type: ignore[attr-defined]  # beside the argument of this name

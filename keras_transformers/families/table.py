@@ -29,6 +29,15 @@ CONFIG_FIELDS = ("use_bias", *(field.name for field in dataclasses.fields(Transf
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 
 
+# The ends of the names of classes of `transformers`, by our tasks.
+CLASSES = {
+    "pretraining": "ForPreTraining", "masked_lm": "ForMaskedLM", "classification": "ForSequenceClassification",
+    "token_classification": "ForTokenClassification", "question_answering": "ForQuestionAnswering",
+    "sentence_embedding": "Model", "ranking": "ForSequenceClassification", "multiple_choice": "ForMultipleChoice",
+}  # fmt: skip
+MASKED_LM = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")  # our layers of BERT's head
+
+
 class Reshaped(NamedTuple):
     """A tensor stored in another shape than ours: `read` converts an array to our shape, `write` back."""
 
@@ -48,6 +57,23 @@ class Fused(NamedTuple):
     pattern: str
     parts: tuple[str, ...]
     widths: Callable[[TransformerConfig], Sequence[int]] | None = None
+
+
+def heads(name: str, **layers: tuple[str, ...]) -> dict[str, Any]:
+    """Return the `architectures` and `tasks` of an encoder family, whose classes have names with the usual ends.
+
+    Args:
+        name: Beginning of the names of the classes.
+        **layers: Our layers in each class besides the model without head, by the end of its name after `For`.
+
+    Example:
+
+    >>> heads("Bert", SequenceClassification=("pooler", "classifier"))["architectures"]
+    {'BertModel': (), 'BertForSequenceClassification': ('pooler', 'classifier')}
+    """
+    architectures = {f"{name}Model": (), **{f"{name}For{end}": of_class for end, of_class in layers.items()}}
+    tasks = {task: name + end for task, end in CLASSES.items() if name + end in architectures}
+    return {"architectures": architectures, "tasks": tasks}
 
 
 def after_unused(unused: int) -> Reshaped:

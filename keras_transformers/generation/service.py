@@ -27,9 +27,9 @@ from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stop import TOO_MUCH
 from keras_transformers.generation.stream import pieces_of
-from keras_transformers.text.graph.specs import TEXT, with_rows
-from keras_transformers.text.strings import decoded
+from keras_transformers.text.strings import decoded, with_rows
 
+TEXT = tf.TensorSpec([None], tf.string, name="text")
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
 ERROR, COUNT = tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32)
 REQUEST = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), make_request(1, ["a"], {0: 0.0}, {}))

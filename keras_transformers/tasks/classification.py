@@ -134,21 +134,12 @@ def classification(
     ['label', 'probabilities', 'truncated']
     """
     config, classes = setup.config, make_labels(labels, problem)
-    if lm_weight and config.kind != "decoder":
-        raise ValueError(
-            f"lm_weight is the weight of a decoder's next-token loss: received {lm_weight!r} for a model of kind "
-            f"{config.kind!r}. Leave it out."
-        )
+    _check_model(lm_weight, config.kind)
     if made_for != KIND.name and config.kind == "decoder" and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     head = ScoreHead(setup, len(classes.names), pooling, dense)
     model = _model(setup, head, bool(lm_weight))
     served = _served(model)
-    answer, write = partial(_answer, classes), partial(name_labels, classes)
-    signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
-    signatures |= likeliest_signatures(setup.kind.takes_pairs, served, answer, classes)
-    left_out = reason_left_out(setup, classes, template)
-    signatures |= {} if left_out else zero_shot_signatures(served, classes, template)
     return Parts(
         model,
         setup.tokenizer,
@@ -156,7 +147,7 @@ def classification(
         objective=lambda: _objective(classes, config.fill_id, bool(lm_weight)),
         losses=lambda: _losses(classes, bool(lm_weight)),
         metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [target_metrics.Perplexity()]} if lm_weight else {}),
-        answers=LabelAnswers(setup, served, signatures, classes, left_out),
+        answers=_answers(setup, served, classes, template),
         class_weights=classes.class_weights,
         label_layer=head.layer,
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,
@@ -185,8 +176,26 @@ def _losses(classes: Labels, has_language_model: bool) -> dict[str, keras.losses
     return losses
 
 
+def _answers(setup: Setup, served: keras.Model, classes: Labels, template: str) -> LabelAnswers:
+    """Return the answers of a model; an export of a classifier of entailment has a signature `zero_shot`, too."""
+    answer, write = partial(_answer, classes), partial(name_labels, classes)
+    signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
+    signatures |= likeliest_signatures(setup.kind.takes_pairs, served, answer, classes)
+    left_out = reason_left_out(setup, classes, template)
+    signatures |= {} if left_out else zero_shot_signatures(served, classes, template)
+    return LabelAnswers(setup, served, signatures, classes, left_out)
+
+
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
     return number_labels(classes, outputs["logits"])
+
+
+def _check_model(lm_weight: float, kind: str) -> None:
+    if lm_weight and kind != "decoder":
+        raise ValueError(
+            f"lm_weight is the weight of a decoder's next-token loss: received {lm_weight!r} for a model of kind "
+            f"{kind!r}. Leave it out."
+        )
 
 
 def _check_weight(lm_weight: Any) -> None:

@@ -148,19 +148,18 @@ def sentence_embedding(
     >>> task.embed(["a fine film", "a dull film"], prompt="query").shape
     (2, 8)
     """
+    known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
     if sparse is not None:
         given = {"loss": loss, "pooling": pooling, "normalize": normalize, "dense": [*dense]}
         given |= {"include_prompt": include_prompt, "truncate_dim": truncate_dim, "matryoshka": matryoshka}
         options = check_sparse(sparse, setup, {name: (value, OF_DENSE[name]) for name, value in given.items()})
-        return sparse_parts(setup, options, Prompts(prompts or {}, default_prompt), similarity or "dot")
+        return sparse_parts(setup, options, known, similarity or "dot")
     ways, dense = check_pooling(pooling), check_layers(dense)
-    if setup.config.mixer == "none":
-        check_static(ways, include_prompt)
-    known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
+    check_static(setup.config, ways, include_prompt)
     dim = width_of(dense, setup.config.hidden_dim * len(ways))
     similarity = "cosine" if similarity is None else similarity
     kept = check_truncation(truncate_dim, dim)
-    widths = None if matryoshka is None else check_widths(matryoshka, dim)
+    learned = _learned(setup, loss, dim, matryoshka, known)
     trained, served = _embedders(setup, ways, dense, normalize, known)
     answers = EmbeddingAnswers(setup, served, known, kept or dim, similarity)
     stored = {"pooling": pooling, "normalize": normalize, "dense": dense, "truncate_dim": kept, **known.saved}
@@ -168,21 +167,11 @@ def sentence_embedding(
     return Parts(
         grouped(trained, "embedding_model"),
         setup.tokenizer,
-        source=_source(setup, LEARNING[loss].sizes, label_reader(loss, dim), known),
-        objective=lambda: Grouped(setup.config.fill_id),
-        losses=lambda: {"embedding": Matryoshka(LEARNING[loss].loss(), widths) if widths else LEARNING[loss].loss()},
-        metrics=lambda: {"embedding": [LEARNING[loss].metric()]},
         answers=answers,
-        label_output="embedding",
-        label_needed=LEARNING[loss].labels,
-        pairs_needed=LEARNING[loss].sizes[0] > 1,
         saved=lambda: {"sentence_transformer": stored},
         saved_tokenizer=padded_tokenizer(setup),
-        scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
-        rows_alone=loss != "ranking",  # whose negatives are the other rows of a batch
-        judged_by=LEARNING[loss].metric().name,
-        report=similarity_report if loss == "cosine" else None,
         attributes={"loss": loss, **stored, "embed": answers.embed, "search": answers.search},
+        **learned,
     )
 
 
@@ -207,6 +196,25 @@ KIND = Kind(
     takes_pairs=True,
     takes_weights=True,
 )
+
+
+def _learned(setup: Setup, loss: str, dim: int, matryoshka: Any, prompts: Prompts) -> dict[str, Any]:
+    """Return the fields of `Parts` that depend on the loss, for vectors of `dim` numbers."""
+    learning, has_scores = LEARNING[loss], loss == "cosine"
+    widths = None if matryoshka is None else check_widths(matryoshka, dim)
+    return {
+        "source": _source(setup, learning.sizes, label_reader(loss, dim), prompts),
+        "objective": lambda: Grouped(setup.config.fill_id),
+        "losses": lambda: {"embedding": Matryoshka(learning.loss(), widths) if widths else learning.loss()},
+        "metrics": lambda: {"embedding": [learning.metric()]},
+        "label_output": "embedding",
+        "label_needed": learning.labels,
+        "pairs_needed": learning.sizes[0] > 1,
+        "scorer": (lambda texts, labels, pairs: Spearman()) if has_scores else None,
+        "rows_alone": loss != "ranking",  # whose negatives are the other rows of a batch
+        "judged_by": learning.metric().name,
+        "report": similarity_report if has_scores else None,
+    }
 
 
 def _embedders(

@@ -136,7 +136,7 @@ class Tokenize(TextLayer):
         import tensorflow as tf
 
         from keras_transformers.text.graph.outputs.row_layout import model_inputs
-        from keras_transformers.text.graph.specs import with_rows
+        from keras_transformers.text.strings import with_rows
 
         texts, *pairs = (tf.reshape(column, [-1]) for column in tree.flatten(inputs))  # (B,) each
         if pairs:

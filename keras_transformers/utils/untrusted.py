@@ -194,3 +194,11 @@ def shown(value: Any) -> str:
     """
     text = repr(value)
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters)"
+
+
+def names_of(folder: Path) -> list[str] | None:
+    """Return the names of the files in a folder; None if it may not be listed, though its files may be read."""
+    try:
+        return os.listdir(folder) if os.path.isdir(folder) else []  # False for impossible names, too
+    except PermissionError:
+        return None

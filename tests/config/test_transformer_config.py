@@ -30,6 +30,30 @@ def test_sizes_from_arrays_become_plain_numbers():
     json.dumps(config.to_dict())
 
 
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_every_field_takes_numpys_scalars_as_plain_values(kind):
+    config = small_config()
+    scalars = {name: np.asarray(value)[()] for name, value in config.to_dict().items() if type(value) is kind}
+    assert len(scalars) > 5 and all(isinstance(value, np.generic) for value in scalars.values())
+    changed = config.replace(**scalars)
+    assert changed == config
+    assert json.loads(json.dumps(changed.to_dict())) == json.loads(json.dumps(config.to_dict()))
+
+
+def test_use_bias_is_not_ignored_beside_all_biases():
+    values = small_config().to_dict()
+    for use_bias, of_file in ((False, values), (True, small_config(use_bias=False).to_dict())):
+        with pytest.raises(ValueError, match=rf"not given: received use_bias={use_bias} .*replace\(use_bias"):
+            TransformerConfig.from_dict(of_file | {"use_bias": use_bias})
+    with pytest.raises(ValueError, match="received use_bias=False"):
+        TransformerConfig(**values | {"use_bias": False})
+    assert TransformerConfig.from_dict(values | {"use_bias": True}) == small_config()
+    mixed = small_config(attention_bias=False).to_dict()
+    assert not TransformerConfig.from_dict(mixed | {"use_bias": False}).attention_bias
+    older = {name: value for name, value in values.items() if not name.endswith("_bias")}
+    assert not TransformerConfig.from_dict(older | {"use_bias": False}).use_bias
+
+
 def test_defaults_follow_from_the_sizes():
     config = small_config()
     assert (config.head_dim, config.num_kv_heads) == (4, 4)

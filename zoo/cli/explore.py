@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
 MOST_BYTES = 1_000_000
+Changed = Annotated[str | None, of_data(help="Changed version of the text, shown in comparison.")]
+Pair = Annotated[str | None, of_data(help="Second text, for tasks on pairs of texts.")]
+Among = Annotated[Path | None, of_data(help="File of texts to search in, one text per line (sentence_embedding).")]
+Without = Annotated[
+    str, of_model(help="Attention heads to switch off, as LAYER.HEAD, counted from 0.", metavar="L.H ...")
+]
+NewTokens = Annotated[int, of_writing(help="Number of tokens to generate (language models).", min=0)]
+Temperature = Annotated[float, of_writing(help="Sampling temperature; 0 always takes the likeliest token.", min=0.0)]
+Seed = Annotated[int, of_writing(help="Random seed for sampling.", min=0)]
+FirstToken = Annotated[int, of_output(help="First token to show values for, in a long text.", min=0)]
+Html = Annotated[Path | None, of_output(help="Write the page to this HTML file and exit.")]
+Port = Annotated[int | None, of_output(help="Port of the local page. If omitted, a free port.", min=1, max=65535)]
 
 
 @app.command(
@@ -33,26 +45,18 @@ MOST_BYTES = 1_000_000
 def explore(
     model: Model,
     text: Annotated[str | None, Argument(help="Text for the model. If omitted, an example.")] = None,
-    changed: Annotated[str | None, of_data(help="Changed version of the text, shown in comparison.")] = None,
-    pair: Annotated[str | None, of_data(help="Second text, for tasks on pairs of texts.")] = None,
-    among: Annotated[
-        Path | None, of_data(help="File of texts to search in, one text per line (sentence_embedding).")
-    ] = None,
+    changed: Changed = None,
+    pair: Pair = None,
+    among: Among = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
-    without: Annotated[
-        str, of_model(help="Attention heads to switch off, as LAYER.HEAD, counted from 0.", metavar="L.H ...")
-    ] = "",
-    new_tokens: Annotated[int, of_writing(help="Number of tokens to generate (language models).", min=0)] = 0,
-    temperature: Annotated[
-        float, of_writing(help="Sampling temperature; 0 always takes the likeliest token.", min=0.0)
-    ] = 0.0,
-    seed: Annotated[int, of_writing(help="Random seed for sampling.", min=0)] = 0,
-    first_token: Annotated[int, of_output(help="First token to show values for, in a long text.", min=0)] = 0,
-    html: Annotated[Path | None, of_output(help="Write the page to this HTML file and exit.")] = None,
-    port: Annotated[
-        int | None, of_output(help="Port of the local page. If omitted, a free port.", min=1, max=65535)
-    ] = None,
+    without: Without = "",
+    new_tokens: NewTokens = 0,
+    temperature: Temperature = 0.0,
+    seed: Seed = 0,
+    first_token: FirstToken = 0,
+    html: Html = None,
+    port: Port = None,
     task: TaskName = None,
     max_length: MaxLength = None,
 ) -> None:

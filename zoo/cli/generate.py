@@ -12,6 +12,28 @@ from zoo._options import Encoding, Errors, MaxLength, Model, of_data, of_model, 
 from zoo.cli.app import app, examples
 from zoo.cli.data import given
 
+Temperature = Annotated[
+    float | None,
+    of_writing(
+        help="Sampling temperature: 1 for the model's probabilities, 0 (or omitted) for the likeliest token.", min=0.0
+    ),
+]
+MaxNewTokens = Annotated[
+    int | None, of_writing(help="Maximum number of tokens to generate. If omitted, the model's default.", min=1)
+]
+TopK = Annotated[int | None, of_writing(help="Sample from this many likeliest tokens; 0 for all.", min=0)]
+TopP = Annotated[float | None, of_writing(help="Sample from the likeliest tokens with this total probability.")]
+Penalty = Annotated[
+    float | None, of_writing(help="Penalty for tokens that already occurred; values above 1 make them less likely.")
+]
+Seed = Annotated[int | None, of_writing(help="Random seed for sampling.")]
+Stop = Annotated[
+    list[str] | None, of_writing(help="Stop string: generation ends before its first occurrence; repeatable.")
+]
+NumBeams = Annotated[
+    int | None, of_writing(help="Number of beams; above 1 for beam search. If omitted, the model's default.", min=1)
+]
+
 
 @app.command(
     epilog=examples(
@@ -29,30 +51,14 @@ def generate(
     file: Annotated[Path | None, of_data(callback=readable, help="Text file, one prompt per line.")] = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
-    max_new_tokens: Annotated[
-        int | None, of_writing(help="Maximum number of tokens to generate. If omitted, the model's default.", min=1)
-    ] = None,
-    temperature: Annotated[
-        float | None,
-        of_writing(
-            help="Sampling temperature: 1 for the model's probabilities, 0 (or omitted) for the likeliest token.",
-            min=0.0,
-        ),
-    ] = None,
-    top_k: Annotated[int | None, of_writing(help="Sample from this many likeliest tokens; 0 for all.", min=0)] = None,
-    top_p: Annotated[
-        float | None, of_writing(help="Sample from the likeliest tokens with this total probability.")
-    ] = None,
-    repetition_penalty: Annotated[
-        float | None, of_writing(help="Penalty for tokens that already occurred; values above 1 make them less likely.")
-    ] = None,
-    seed: Annotated[int | None, of_writing(help="Random seed for sampling.")] = None,
-    stop: Annotated[
-        list[str] | None, of_writing(help="Stop string: generation ends before its first occurrence; repeatable.")
-    ] = None,
-    num_beams: Annotated[
-        int | None, of_writing(help="Number of beams; above 1 for beam search. If omitted, the model's default.", min=1)
-    ] = None,
+    max_new_tokens: MaxNewTokens = None,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    repetition_penalty: Penalty = None,
+    seed: Seed = None,
+    stop: Stop = None,
+    num_beams: NumBeams = None,
     max_length: MaxLength = None,
     dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as bfloat16.")] = None,
 ) -> None:

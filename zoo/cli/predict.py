@@ -114,18 +114,9 @@ def predict(
     limits = asked_ranges(precision, ranges, text_pair)
     of_vectors: dict[str, Any] = {"default_prompt": prompt, "truncate_dim": truncate_dim}
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
-    if ask is not None and not hasattr(loaded, "zero_shot"):
-        raise ValueError(f"--labels need a classifier: received a model for {loaded.name}. Leave them out.")
     likeliest = asked_top(loaded, top, ask)
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
-    answers = (
-        loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto", **likeliest)
-        if ask is None
-        else zero_shot_stream(loaded, *asked, batch_size=batch_size, **ask)
-    )
-    answers = in_precision(loaded, answers, precision, limits)
-    if takes_top(loaded) and ask is None and out is not None and out.suffix.lower() != ".jsonl":
-        answers = in_one_cell(answers, len(loaded.labels))
+    answers = in_precision(loaded, answers_of(loaded, asked, ask, batch_size, likeliest, out), precision, limits)
     with written(out) as write:
         for row, answer in zip(rows, answers, strict=True):
             write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
@@ -153,8 +144,10 @@ def asked_top(task: Any, top: int | None, ask: Any) -> dict[str, int]:
     """Return the option `top` of `predict_stream`, if it is given.
 
     Raises:
-        ValueError: The task has no probabilities of labels, or `--labels` asks for other ones.
+        ValueError: The task has no probabilities of labels, or `--labels` asks for other ones, or needs a classifier.
     """
+    if ask is not None and not hasattr(task, "zero_shot"):
+        raise ValueError(f"--labels need a classifier: received a model for {task.name}. Leave them out.")
     if top is None:
         return {}
     if not takes_top(task) or ask is not None:
@@ -168,6 +161,18 @@ def takes_top(task: Any) -> bool:
     from keras_transformers.tasks.contract.kind import keyword_names
 
     return "top" in keyword_names(task.predict_stream)
+
+
+def answers_of(
+    task: Any, columns: list[Iterator], ask: Any, batch_size: int, likeliest: dict[str, int], out: Path | None
+) -> Iterator[dict[str, Any]]:
+    """Return the answers for columns of texts: by the labels that `--labels` asks for, or by the task's own."""
+    if ask is not None:
+        return zero_shot_stream(task, *columns, batch_size=batch_size, **ask)
+    verbose = 0 if out is None else "auto"
+    answers = task.predict_stream(*columns, batch_size=batch_size, verbose=verbose, **likeliest)
+    is_table = out is not None and out.suffix.lower() != ".jsonl"
+    return in_one_cell(answers, len(task.labels)) if is_table and takes_top(task) else answers
 
 
 def in_one_cell(answers: Iterator[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zipfile
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_transformers.checkpoints.files.pickled_names import names_in
+from keras_transformers.utils.untrusted import names_of
 
 MOST_FILES = 1000  # of a folder that are looked at
 BEGIN = 64  # bytes of a file that tell its format
@@ -161,14 +161,6 @@ def _files(folder: Path) -> list[Path]:
     names = [name for name in names if not (name.endswith(".safetensors") and "config.json" in names)]
     first = [name for name in ("meta.json", "config.cfg") if name in names]
     return [path for name in [*first, *names] if (path := folder / name).is_file()]
-
-
-def names_of(folder: Path) -> list[str] | None:
-    """Return the names of the files in a folder; None if it may not be listed, though its files may be read."""
-    try:
-        return os.listdir(folder) if os.path.isdir(folder) else []  # False for impossible names, too
-    except PermissionError:
-        return None
 
 
 def _of_spacy(path: Path) -> Known | None:

@@ -8,8 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from keras_transformers.checkpoints.files.other_programs import names_of, tell_other
+from keras_transformers.checkpoints.files.other_programs import tell_other
 from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
+from keras_transformers.utils.untrusted import names_of
 
 NOTHING = UserOptions()
 OF_TENSORFLOW = ("*.index", "checkpoint")

@@ -65,37 +65,45 @@ def write_sentence_transformer(
     """
     ways = [pooling] if isinstance(pooling, str) else [*(pooling or ())]
     layers = [*dense, *([{"layer": "normalize"}] if normalize and activation is None else [])]
-    first = STATIC if is_static else MASKED if sparse else "Transformer"
-    modules: list[tuple[str, dict[str, Any]]] = [(first, {})]
-    width = hidden_dim * len(ways)
+    modules: list[tuple[str, dict[str, Any]]] = [(STATIC if is_static else MASKED if sparse else "Transformer", {})]
     modules += [("Pooling", _pooling(hidden_dim, ways, include_prompt))] if ways and not is_static else []
     modules += [("LogitScore", dict(zip(TOKENS, score_tokens, strict=False)))] if score_tokens else []
     modules += [(SPLADE, pooling_settings(sparse))] if sparse else []
-    before = len(modules)
+    before, width = len(modules), hidden_dim * len(ways)
     for number, options in enumerate(layers):
         is_last = number == len(layers) - 1
         kind, settings, width = module_of(options, width, SCORES if is_last and activation is not None else VECTOR)
         modules.append((kind, settings))
     paths = [f"{index}_{kind}" if index else "" for index, (kind, _) in enumerate(modules)]
-    _write(Path(folder, MODULES), [
-        {"idx": index, "name": str(index), "path": path, "type": f"{TYPES.get(kind, MODELS)}.{kind}"}
-        for index, (path, (kind, _)) in enumerate(zip(paths, modules, strict=True))
-    ])  # fmt: skip
-    task = (
-        {} if ways or sparse else {"transformer_task": "text-generation" if score_tokens else "sequence-classification"}
-    )
+    _write(Path(folder, MODULES), _listed(paths, [kind for kind, _ in modules]))
     if not is_static:
-        _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **task})
+        task = "text-generation" if score_tokens else "sequence-classification"
+        of_scores = {} if ways or sparse else {"transformer_task": task}
+        _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **of_scores})
     said = {"prompts": {**prompts}, "default_prompt_name": default_prompt}
-    of_vectors = {"similarity_fn_name": similarity, **({"truncate_dim": truncate_dim} if truncate_dim else {})}
-    of_model = {"model_type": "SentenceTransformer", **of_vectors}
-    if sparse:
-        of_model = model_settings(sparse, similarity)
-    if activation is not None:
-        of_model = {"model_type": "CrossEncoder", "activation_fn": ACTIVATIONS[activation]}
-    _write(Path(folder, CONFIG), of_model | said)
+    _write(Path(folder, CONFIG), _model_settings(similarity, truncate_dim, sparse, activation) | said)
     for number, (path, (_, settings)) in enumerate(zip(paths[1:], modules[1:], strict=True)):
         _write_module(Path(folder, path), settings, f"{OF_VECTORS}{number + 1 - before}.", tensors)
+
+
+def _listed(paths: list[str], kinds: list[str]) -> list[dict[str, Any]]:
+    """Return the content of modules.json, for the folder and the class of each module."""
+    return [
+        {"idx": index, "name": str(index), "path": path, "type": f"{TYPES.get(kind, MODELS)}.{kind}"}
+        for index, (path, kind) in enumerate(zip(paths, kinds, strict=True))
+    ]
+
+
+def _model_settings(
+    similarity: str, truncate_dim: int | None, sparse: Mapping[str, Any] | None, activation: str | None
+) -> dict[str, Any]:
+    """Return the settings of the whole model: of a cross-encoder, a sparse encoder or a model of vectors."""
+    if activation is not None:
+        return {"model_type": "CrossEncoder", "activation_fn": ACTIVATIONS[activation]}
+    if sparse:
+        return model_settings(sparse, similarity)
+    width = {"truncate_dim": truncate_dim} if truncate_dim else {}
+    return {"model_type": "SentenceTransformer", "similarity_fn_name": similarity, **width}
 
 
 def _write_module(folder: Path, settings: Mapping[str, Any], prefix: str, tensors: Mapping[str, Tensor]) -> None:

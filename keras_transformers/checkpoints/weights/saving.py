@@ -79,8 +79,6 @@ def save_folder(
     if not is_chief(strategy_of(model)):
         return
     _check_is_float(model)
-    has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
-    has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem)
     if task:
@@ -88,9 +86,8 @@ def save_folder(
     if activation:
         values |= written_activation(activation)
     names = names_of(config, "the model", architecture)
-    needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     if tensors is None:
-        _check_layers(model, needed, architecture, labels)
+        _check_layers(model, _needed_layers(config, names, architecture), architecture, labels)
         tensors = _tensors(model, names, architecture)
     removed_prefix = "" if names.architectures[architecture] else names.prefix
     tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in _as_stored(tensors, dtype).items()}
@@ -99,10 +96,15 @@ def save_folder(
     if sentence_transformer is not None:
         is_static = config.mixer == "none"
         sentence_transformer = {"hidden_dim": config.hidden_dim, "is_static": is_static, **sentence_transformer}
-    of_tokenizer: dict[str, Any] = {"max_length": max_length}
-    if config.num_segments > 1:
-        of_tokenizer["has_segments"] = True
+    of_tokenizer = {"max_length": max_length, **({"has_segments": True} if config.num_segments > 1 else {})}
     _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
+
+
+def _needed_layers(config: TransformerConfig, names: Names, architecture: str) -> list[str]:
+    """Return the layers that a class of `transformers` has for this configuration."""
+    has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
+    has_layer["pooler"] = config.kind == "encoder"
+    return [name for name in names.architectures[architecture] if has_layer.get(name, True)]
 
 
 def _write_folder(

@@ -37,7 +37,7 @@ def read_table(
     lines are skipped. Files may be compressed: `.csv.gz`, `.bz2`, `.xz`, `.zst`, `.zip`.
 
     Args:
-        path: A file named `.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.json` or `.parquet`.
+        path: A file named `.csv`, `.tsv`, `.jsonl`, `.jsonlines`, `.ndjson`, `.json` or `.parquet`.
         text: The column of the texts: its name in the header (`a.b` for `b` of the JSON object `a`), or its number from
             0 in a file without header.
         text_pair: The column of the second texts, or `None`.

@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.sizes import named_config
-from keras_transformers.families.table import ACTIVATIONS, Names
+from keras_transformers.families.table import ACTIVATIONS, MASKED_LM, Names, heads
 
 
 def bert(
@@ -59,6 +59,25 @@ def bert_config(family: str, sizes: tuple, facts: dict[str, Any]) -> Transformer
     return named_config(family, sizes, shared | facts)
 
 
+def rotary_bert(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
+    """Build the configuration of a family whose encoder is BERT's with rotary positions and gated layers.
+
+    Args:
+        family: Name of the family.
+        sizes: As in `named_config`.
+        facts: Other fields of `TransformerConfig`, which replace the shared ones.
+
+    Example:
+
+    >>> rotary_bert("gte", (100, 2, 2, 16, None, 512), {"max_wavelength": 1000.0}).gated
+    True
+    """
+    shared = {
+        "num_segments": 2, "epsilon": 1e-12, "positions": "rotary", "gated": True, "attention_dropout": 0.0,
+    }  # fmt: skip
+    return bert_config(family, sizes, shared | facts)
+
+
 BERT = Names(
     model_type="bert",
     configure=bert,
@@ -91,26 +110,16 @@ BERT = Names(
         "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
         "cls.predictions.decoder.bias": "cls.predictions.bias",
     },
-    architectures={
-        "BertModel": (),
-        "BertForPreTraining": ("pooler", "masked_lm_dense", "masked_lm_norm", "masked_lm_bias", "next_sentence"),
-        "BertForMaskedLM": ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias"),
-        "BertForNextSentencePrediction": ("pooler", "next_sentence"),
-        "BertForSequenceClassification": ("pooler", "classifier"),
-        "BertForMultipleChoice": ("pooler", "classifier"),
-        "BertForTokenClassification": ("classifier",),
-        "BertForQuestionAnswering": ("qa_outputs",),
-    },
-    tasks={
-        "pretraining": "BertForPreTraining",
-        "masked_lm": "BertForMaskedLM",
-        "classification": "BertForSequenceClassification",
-        "token_classification": "BertForTokenClassification",
-        "question_answering": "BertForQuestionAnswering",
-        "sentence_embedding": "BertModel",
-        "ranking": "BertForSequenceClassification",
-        "multiple_choice": "BertForMultipleChoice",
-    },
+    **heads(
+        "Bert",
+        PreTraining=("pooler", *MASKED_LM, "next_sentence"),
+        MaskedLM=MASKED_LM,
+        NextSentencePrediction=("pooler", "next_sentence"),
+        SequenceClassification=("pooler", "classifier"),
+        MultipleChoice=("pooler", "classifier"),
+        TokenClassification=("classifier",),
+        QuestionAnswering=("qa_outputs",),
+    ),
     fields={
         "vocabulary_size": "vocab_size",
         "num_layers": "num_hidden_layers",

@@ -7,7 +7,7 @@ from typing import Any
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, LLAMA
 from keras_transformers.families.encoders.pre_norm import pre_norm_config, released_ids
-from keras_transformers.families.table import reworded, with_defaults
+from keras_transformers.families.table import heads, reworded, with_defaults
 
 
 def eurobert(
@@ -64,19 +64,12 @@ EUROBERT = LLAMA._replace(
         "classifier": "classifier",
     },
     optional=("lm_head.", "dense.", "classifier."),
-    architectures={
-        "EuroBertModel": (),
-        "EuroBertForMaskedLM": ("lm_head",),
-        "EuroBertForSequenceClassification": ("pooler", "classifier"),
-        "EuroBertForTokenClassification": ("classifier",),
-    },
-    tasks={
-        "masked_lm": "EuroBertForMaskedLM",
-        "classification": "EuroBertForSequenceClassification",
-        "token_classification": "EuroBertForTokenClassification",
-        "sentence_embedding": "EuroBertModel",
-        "ranking": "EuroBertForSequenceClassification",
-    },
+    **heads(
+        "EuroBert",
+        MaskedLM=("lm_head",),
+        SequenceClassification=("pooler", "classifier"),
+        TokenClassification=("classifier",),
+    ),
     fields={ours: theirs for ours, theirs in LLAMA.fields.items() if ours not in BIASES}
     | {"classifier_pooling": POOLING},
     fixed=LLAMA.fixed | {"attention_bias": False, "mlp_bias": False},

@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_transformers.config.choices import PAD_ID
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families.encoders.bert import bert
+from keras_transformers.families.encoders.bert import rotary_bert
 from keras_transformers.families.encoders.nomic_bert import NOMIC_BERT
 from keras_transformers.families.encoders.roberta import HEAD, ROBERTA
 from keras_transformers.families.rotary_keys import SCALING
@@ -38,11 +38,11 @@ def gte(
     'rotary'
     """
     facts = {
-        "num_segments": 1, "pad_id": PAD_ID, "positions": "rotary", "max_wavelength": 160_000.0, "gated": True,
-        "intermediate_bias": False, "attention_dropout": 0.0, "activation_dropout": options.get("dropout", 0.1),
+        "num_segments": 1, "pad_id": PAD_ID, "max_wavelength": 160_000.0, "intermediate_bias": False,
+        "activation_dropout": options.get("dropout", 0.1),
     }  # fmt: skip
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return bert(*sizes, **(facts | options)).replace(family="gte")
+    return rotary_bert("gte", sizes, facts | options)
 
 
 def ntk_scaling(base: float, factor: float, head_dim: int) -> dict[str, Any]:

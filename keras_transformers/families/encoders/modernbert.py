@@ -10,8 +10,7 @@ from keras_transformers.config.block_options import make_block_options
 from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.encoders.pre_norm import pre_norm_config, released_ids
-from keras_transformers.families.encoders.roberta import HEAD, named_classes
-from keras_transformers.families.table import ACTIVATIONS, Fused, Names, reworded, with_defaults
+from keras_transformers.families.table import ACTIVATIONS, MASKED_LM, Fused, Names, heads, reworded, with_defaults
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown
 
@@ -174,15 +173,14 @@ MODERNBERT = Names(
     optional=("head.", "decoder.", "classifier."),
     redundant="",
     copies={"decoder.weight": BODY + "embeddings.tok_embeddings.weight"},
-    architectures={
-        "ModernBertModel": (),
-        "ModernBertForMaskedLM": HEAD,
-        "ModernBertForSequenceClassification": (*TRANSFORM, "classifier"),
-        "ModernBertForMultipleChoice": (*TRANSFORM, "classifier"),
-        "ModernBertForTokenClassification": (*TRANSFORM, "classifier"),
-        "ModernBertForQuestionAnswering": (*TRANSFORM, "qa_outputs"),
-    },
-    tasks=named_classes("ModernBert")["tasks"],
+    **heads(
+        "ModernBert",
+        MaskedLM=MASKED_LM,
+        SequenceClassification=(*TRANSFORM, "classifier"),
+        MultipleChoice=(*TRANSFORM, "classifier"),
+        TokenClassification=(*TRANSFORM, "classifier"),
+        QuestionAnswering=(*TRANSFORM, "qa_outputs"),
+    ),
     fields={
         "vocabulary_size": "vocab_size",
         "num_layers": "num_hidden_layers",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families.encoders.bert import BERT, bert
-from keras_transformers.families.table import Fused, with_defaults
+from keras_transformers.families.encoders.bert import BERT, rotary_bert
+from keras_transformers.families.table import MASKED_LM, Fused, heads, with_defaults
 from keras_transformers.utils.untrusted import shown
 
 
@@ -31,12 +31,9 @@ def nomic_bert(
     >>> nomic_bert(30528, num_layers=12, num_heads=12, hidden_dim=768).positions
     'rotary'
     """
-    facts: dict[str, Any] = {
-        "positions": "rotary", "max_wavelength": 1000.0, "gated": True, "activation": "silu",
-        "use_bias": False, "norm_bias": True, "dropout": 0.0, "attention_dropout": 0.0,
-    }  # fmt: skip
+    facts = {"max_wavelength": 1000.0, "activation": "silu", "use_bias": False, "norm_bias": True, "dropout": 0.0}
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return bert(*sizes, **(facts | options)).replace(family="nomic_bert")
+    return rotary_bert("nomic_bert", sizes, facts | options)
 
 
 BODY = "nomic_bert."
@@ -98,19 +95,12 @@ NOMIC_BERT = BERT._replace(
         "cls.predictions.decoder.weight": BODY + "embeddings.word_embeddings.weight",
         "cls.predictions.decoder.bias": "cls.predictions.bias",
     },
-    architectures={
-        "NomicBertModel": (),
-        "NomicBertForMaskedLM": ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias"),
-        "NomicBertForSequenceClassification": ("pooler", "classifier"),
-        "NomicBertForTokenClassification": ("classifier",),
-    },
-    tasks={
-        "masked_lm": "NomicBertForMaskedLM",
-        "classification": "NomicBertForSequenceClassification",
-        "token_classification": "NomicBertForTokenClassification",
-        "sentence_embedding": "NomicBertModel",
-        "ranking": "NomicBertForSequenceClassification",
-    },
+    **heads(
+        "NomicBert",
+        MaskedLM=MASKED_LM,
+        SequenceClassification=("pooler", "classifier"),
+        TokenClassification=("classifier",),
+    ),
     fields=BERT.fields
     | {"max_wavelength": "rope_theta", "head_dim": "head_dim", "classifier_dropout": "classifier_dropout"},
     fixed=FIXED,

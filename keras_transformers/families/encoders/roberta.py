@@ -7,7 +7,7 @@ from typing import Any
 from keras_transformers.config.choices import PAD_ID, first_position
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.encoders.bert import BERT, bert_config
-from keras_transformers.families.table import with_defaults
+from keras_transformers.families.table import MASKED_LM, heads, with_defaults
 from keras_transformers.utils.number_checks import is_count
 
 
@@ -45,7 +45,7 @@ def roberta(
 # The defaults of `transformers` for options that config.json omits: not what the released files say.
 DEFAULTS = {"layer_norm_eps": 1e-12, "type_vocab_size": 2}
 ROWS = "max_position_embeddings"  # of the whole table: those too that no token takes
-BODY, HEAD = "roberta.", ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
+BODY, HEAD = "roberta.", MASKED_LM
 OF_MODEL = {"pooler": "roberta.pooler.dense"}
 OF_TOKENS = {"classifier": "classifier"}
 
@@ -62,6 +62,27 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     return values | {ROWS: values[ROWS] + _unused(values)}
+
+
+def named_classes(name: str) -> dict[str, Any]:
+    """Return the `architectures` and `tasks` of a family with RoBERTa's heads.
+
+    Args:
+        name: Beginning of the names of the classes.
+
+    Example:
+
+    >>> named_classes("MPNet")["tasks"]["masked_lm"]
+    'MPNetForMaskedLM'
+    """
+    return heads(
+        name,
+        MaskedLM=MASKED_LM,
+        SequenceClassification=("pooler", "classifier"),
+        MultipleChoice=("pooler", "classifier"),
+        TokenClassification=("classifier",),
+        QuestionAnswering=("qa_outputs",),
+    )
 
 
 ROBERTA = BERT._replace(
@@ -89,23 +110,7 @@ ROBERTA = BERT._replace(
         "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
         "lm_head.decoder.bias": "lm_head.bias",
     },
-    architectures={
-        "RobertaModel": (),
-        "RobertaForMaskedLM": HEAD,
-        "RobertaForSequenceClassification": ("pooler", "classifier"),
-        "RobertaForMultipleChoice": ("pooler", "classifier"),
-        "RobertaForTokenClassification": ("classifier",),
-        "RobertaForQuestionAnswering": ("qa_outputs",),
-    },
-    tasks={
-        "masked_lm": "RobertaForMaskedLM",
-        "classification": "RobertaForSequenceClassification",
-        "token_classification": "RobertaForTokenClassification",
-        "question_answering": "RobertaForQuestionAnswering",
-        "sentence_embedding": "RobertaModel",
-        "ranking": "RobertaForSequenceClassification",
-        "multiple_choice": "RobertaForMultipleChoice",
-    },
+    **named_classes("Roberta"),
     fields=BERT.fields
     | {"classifier_dropout": "classifier_dropout", "bos_id": "bos_token_id", "eos_ids": "eos_token_id"},
     # The masked LM has GELU whatever `hidden_act` says.
@@ -114,21 +119,3 @@ ROBERTA = BERT._replace(
     read=_read,
     write=_write,
 )
-
-
-def named_classes(name: str) -> dict[str, Any]:
-    """Return the `architectures` and `tasks` of a family with RoBERTa's heads, whose classes' names begin otherwise.
-
-    Args:
-        name: Prefix of the names.
-
-    Example:
-
-    >>> named_classes("MPNet")["tasks"]["masked_lm"]
-    'MPNetForMaskedLM'
-    """
-    heads = {architecture: name + architecture.removeprefix("Roberta") for architecture in ROBERTA.architectures}
-    return {
-        "architectures": {heads[architecture]: layers for architecture, layers in ROBERTA.architectures.items()},
-        "tasks": {task: heads[architecture] for task, architecture in ROBERTA.tasks.items()},
-    }

@@ -9,7 +9,7 @@ import keras
 
 from keras_transformers.layers.attention.attend import attend
 from keras_transformers.layers.attention.cache import write_cache
-from keras_transformers.layers.attention.call_checks import check_call, checked_share, checked_window
+from keras_transformers.layers.attention.call_checks import check_call, check_heads, checked_share, checked_window
 from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
 from keras_transformers.layers.attention.projections import distance_vectors, keys_and_values, merge, queries
@@ -18,13 +18,7 @@ from keras_transformers.layers.core.dense import built_dense, length_of, with_le
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
 from keras_transformers.layers.core.layer_norm import make_norm
 from keras_transformers.layers.interface.carried_masks import carried
-from keras_transformers.layers.interface.input_checks import (
-    as_array,
-    check_positive,
-    check_rates,
-    check_shape,
-    check_sizes,
-)
+from keras_transformers.layers.interface.input_checks import as_array, check_positive, check_rates, check_shape
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache, with_new_names
 from keras_transformers.layers.interface.optional_outputs import requested
@@ -147,33 +141,22 @@ class Attention(ReturnsCache, DenseOwner):
         kwargs = with_new_names(kwargs if window == ALL_KEYS else {"window": window, **kwargs})
         window = kwargs.pop("window", window)
         super().__init__(**kwargs)
-        sizes = {"head_dim": head_dim, "value_dim": value_dim, "num_kv_heads": num_kv_heads, "linear_from": linear_from}
-        check_sizes(num_heads=num_heads, **sizes)
+        check_heads(num_heads, num_kv_heads, head_dim=head_dim, value_dim=value_dim, linear_from=linear_from)
         check_rates(dropout=dropout)
         check_positive(scale=scale, soft_cap=soft_cap)
-        self.num_heads = num_heads
+        self.num_heads, self.num_kv_heads, self.value_dim = num_heads, num_kv_heads or num_heads, value_dim
         self.head_dim: Any = head_dim  # a number from `build` on
-        self.num_kv_heads, self.value_dim = num_kv_heads or num_heads, value_dim
         self.scale, self.soft_cap = scale, soft_cap
         self.partial_rotary_factor = checked_share(partial_rotary_factor)
         self.use_bias, self.output_bias = use_bias, use_bias if output_bias is None else output_bias
         self.head_norm = head_norm
         self.return_scores, self.return_cache = return_scores, return_cache
-        self.initializer_range = initializer_range
-        self.output_initializer_range = output_initializer_range
-        self.linear_from = linear_from
-        self.window = checked_window(window)
+        self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
+        self.linear_from, self.window = linear_from, checked_window(window)
         self.supports_masking = True
-        if num_heads % self.num_kv_heads:
-            raise ValueError(
-                f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
-            )
         dtype = self.dtype_policy.name
         self.dropout = Dropout(dropout, seed=part_of_seed(seed, 0), dtype=dtype, name="dropout")
-        self.query_norm, self.key_norm = (
-            None if head_norm is None else make_norm(head_norm, epsilon, dtype, name, use_bias)
-            for name in ("query_norm", "key_norm")
-        )
+        self.query_norm, self.key_norm = _head_norms(head_norm, epsilon, dtype, use_bias)
 
     def build(self, hidden_states_shape, context_shape=None, key_shape=None):
         check_shape(hidden_states_shape)
@@ -268,3 +251,12 @@ class Attention(ReturnsCache, DenseOwner):
         head_dim = self.head_dim or width // self.num_heads
         widths = {"key": head_dim, "value": self.value_dim or head_dim}
         return {name: (None, self.num_kv_heads, None, size) for name, size in widths.items()}
+
+
+def _head_norms(norm: str | None, epsilon: float, dtype: str, use_bias: bool) -> tuple[Any, Any]:
+    """Return the norms of each head's queries and keys; None for both without a kind of norm."""
+    if norm is None:
+        return None, None
+    return make_norm(norm, epsilon, dtype, "query_norm", use_bias), make_norm(
+        norm, epsilon, dtype, "key_norm", use_bias
+    )

@@ -1,4 +1,4 @@
-"""Checks of the inputs of an attention call against each other."""
+"""Checks of an attention layer: its numbers of heads and its window, and the inputs of a call against each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,25 @@ from keras_transformers.config.rotary_scaling import rotary_width
 from keras_transformers.layers.attention.cache import check_cache
 from keras_transformers.layers.attention.distance_scores import check_distances
 from keras_transformers.layers.attention.scores import ALL_KEYS
-from keras_transformers.layers.interface.input_checks import check_integers, check_rows, check_vectors, format_shape
+from keras_transformers.layers.interface.input_checks import (
+    check_integers,
+    check_rows,
+    check_sizes,
+    check_vectors,
+    format_shape,
+)
 from keras_transformers.layers.positions.rotary import check_rotary
 from keras_transformers.utils.number_checks import is_number
 from keras_transformers.utils.tensor_types import may_be_equal
+
+
+def check_heads(num_heads: int, num_kv_heads: int | None, **sizes: int | None) -> None:
+    """Check numbers of heads against each other, and further sizes."""
+    check_sizes(num_heads=num_heads, num_kv_heads=num_kv_heads, **sizes)
+    if num_heads % (num_kv_heads or 1):
+        raise ValueError(
+            f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
+        )
 
 
 def check_call(

@@ -100,24 +100,18 @@ class MixerDecoderBlock(ReturnsCache, Block):
         check_rates(dropout=dropout, attention_dropout=attention_dropout)
         _check_encoder(encoder, mixer)
         self.encoder, self.intermediate_dim, self.return_cache = encoder, intermediate_dim, return_cache
-        self.use_bias, self.initializer_range = use_bias, initializer_range
-        self.output_initializer_range = output_initializer_range
+        ranges = {"initializer_range": initializer_range, "output_initializer_range": output_initializer_range}
+        self.use_bias, self.initializer_range, self.output_initializer_range = use_bias, *ranges.values()
         self.options = {name: heads[name] for name in DENSE_OPTIONS if name in heads}
-        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": self.dtype_policy.name}
-        shared |= {"output_initializer_range": output_initializer_range}
+        shared = {"use_bias": use_bias, "dtype": self.dtype_policy.name, **ranges}
         make = partial(make_norm, norm, epsilon, shared["dtype"], use_bias=use_bias)
         heads = {"linear_from": None, **heads, "num_heads": num_heads, "dropout": attention_dropout, **shared}
-        heads["seed"] = part_of_seed(seed, 1)
         mixing = {**self.options, "activation": activation, "name": "mixer", **shared}
         recurrent = {"carries_first": encoder == "state"}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **mixing)
-        self.mixer_norm, attends = make("mixer_norm"), encoder == "attention"
-        sandwiched = norm_order == "sandwich"
-        self.mixer_output_norm: Any = make("mixer_output_norm") if sandwiched else None
-        self.cross_attention: Any = Attention(name="cross_attention", **heads) if attends else None
-        self.cross_attention_norm: Any = make("cross_attention_norm") if attends else None
-        named = "cross_attention_output_norm"
-        self.cross_attention_output_norm: Any = make(named) if attends and sandwiched else None
+        self.mixer_norm, self.mixer_output_norm = self.norms("mixer", make)
+        crossed = _cross_attention(self, heads, seed, make)
+        self.cross_attention, self.cross_attention_norm, self.cross_attention_output_norm = crossed
         self.dropout = Dropout(dropout, seed=seed, dtype=shared["dtype"], name="dropout")
         self.return_scores = self.cross_attention is not None and self.cross_attention.return_scores
 
@@ -220,6 +214,14 @@ class MixerDecoderBlock(ReturnsCache, Block):
         shapes = {name: one if cache is None else parted(cache)[1][name].shape for name in names}
         cross = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in shapes.items()}
         return wanted.outputs(output, joined(new_cache, cross))
+
+
+def _cross_attention(block: Any, heads: dict[str, Any], seed: int | None, make: Any) -> tuple[Any, Any, Any]:
+    """Return the cross-attention of a block, and its norms; None for each of them without one."""
+    if block.encoder != "attention":
+        return None, None, None
+    attention = Attention(name="cross_attention", seed=part_of_seed(seed, 1), **heads)
+    return attention, *block.norms("cross_attention", make)
 
 
 def _check_encoder(encoder: str | None, mixer: str) -> None:

@@ -84,8 +84,7 @@ class MixerEncoderBlock(Block):
         recurrent = {"bidirectional": bidirectional}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, name="mixer", **shared)
         make = partial(make_norm, norm, epsilon, dtype, use_bias=use_bias)
-        self.mixer_norm = make("mixer_norm")
-        self.mixer_output_norm: Any = make("mixer_output_norm") if norm_order == "sandwich" else None
+        self.mixer_norm, self.mixer_output_norm = self.norms("mixer", make)
         self.dropout = Dropout(dropout, seed=seed, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):

@@ -37,6 +37,10 @@ class Block(Layer):
         self.norm_order = norm_order
         self.supports_masking = True
 
+    def norms(self, name: str, make: Callable[[str], Any]) -> tuple[Any, Any]:
+        """Return the norm of a sublayer, and the one on its output, which only `"sandwich"` has."""
+        return make(f"{name}_norm"), make(f"{name}_output_norm") if self.norm_order == "sandwich" else None
+
     def adder(self, training: bool | None) -> Callable:
         """Return `residual` with this block's dropout and norm order."""
         return partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)

@@ -66,9 +66,8 @@ class SublayerBlock(Block):
             options["dtype"] = dtype
         if heads.get("head_norm") is not None:
             heads.setdefault("epsilon", epsilon)
-        return partial(
-            self.make_norms, norm, epsilon, use_bias=use_bias if norm_bias is None else norm_bias, dtype=dtype
-        )
+        make = partial(make_norm, norm, epsilon, dtype, use_bias=use_bias if norm_bias is None else norm_bias)
+        return partial(self.norms, make=make)
 
     def make_feed_forward(self, intermediate_dim: int, dropout: float, **options: Any) -> keras.layers.Layer:
         """Return the feed-forward layer; a class of the user's gets those options that its constructor takes."""
@@ -80,12 +79,6 @@ class SublayerBlock(Block):
             )
         options |= {"intermediate_dim": intermediate_dim, "dropout": dropout, "name": "feed_forward"}
         return self.feed_forward_class(**{key: value for key, value in options.items() if key in own | OF_KERAS})
-
-    def make_norms(self, norm: str, epsilon: float, name: str, **options: Any) -> tuple[Any, Any]:
-        """Return the norm of a sublayer, and the one on its output, which only `"sandwich"` has."""
-        make = partial(make_norm, norm, epsilon, **options)
-        second = make(name=f"{name}_output_norm") if self.norm_order == "sandwich" else None
-        return make(name=f"{name}_norm"), second
 
 
 def seeds(seed: int | None, number: int) -> list[int | None]:

@@ -114,7 +114,7 @@ def built_dense(
     own_range = owner.output_initializer_range if name == "output" else None
     initializer = dense_initializer(owner.initializer_range if own_range is None else own_range, gain)
     options = {"use_bias": owner.use_bias, "kernel_initializer": initializer, **dense_options(owner), **options}
-    layer = Dense(units, dtype=owner.dtype_policy.name, name=name, **options)
+    layer = Dense(int(units), dtype=owner.dtype_policy.name, name=name, **options)  # Keras takes no NumPy's integers
     layer.build(input_shape)
     return layer
 

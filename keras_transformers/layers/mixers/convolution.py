@@ -87,12 +87,12 @@ class Convolution(ReturnsCache, DenseOwner):
         self.supports_masking, self.return_cache = True, return_cache
         if not is_size(kernel_size) or kernel_size % 2 != 1:
             raise ValueError(f"kernel_size must be an odd number from 1 on: received {kernel_size!r}.")
-        self.units, self.kernel_size, self.activation, self.gated = units, kernel_size, activation, gated
+        self.units, self.kernel_size, self.activation, self.gated = units, int(kernel_size), activation, gated
         self.use_bias, self.initializer_range = use_bias, initializer_range
         self.output_initializer_range = output_initializer_range
         options = {"kernel_initializer": dense_initializer(initializer_range), **dense_options(self)}
         options |= {"use_bias": use_bias, "dtype": self.dtype_policy.name, "name": "convolve"}
-        self.convolve = keras.layers.Conv1D(2 * units if gated else units, kernel_size, **options)
+        self.convolve = keras.layers.Conv1D(2 * units if gated else units, self.kernel_size, **options)
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)

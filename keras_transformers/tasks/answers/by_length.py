@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from keras_transformers.data.batches.pipeline import longest_first
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.utils.ahead import ahead
 
 Row = tuple[Any, ...]
+Item = TypeVar("Item")
 CHUNK = 4096  # rows that are sorted together, so that memory is bounded; more if batches are very large
 FIRST = 2  # batches in the first chunk of a stream, so that the first predictions come soon
 COUNTED = 16  # characters for each token that a model reads: only so many of a text are tokenized to sort it
@@ -137,6 +138,30 @@ def answer_chunks(
             progress.add(len(batch))
         yield from answers
     progress.finish()
+
+
+def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
+    """Yield the items in order, each once `count` further ones have been taken.
+
+    For items whose making only starts something, such as a computation on a GPU or a copy to it.
+
+    Args:
+        items: Iterable of any kind.
+        count: Items that wait, at most; 0 for none.
+
+    Example:
+
+    >>> taken = []
+    >>> items = ahead((taken.append(number) or number for number in range(5)), 2)
+    >>> next(items), taken
+    (0, [0, 1, 2])
+    """
+    waiting: deque[Item] = deque()
+    for item in items:
+        waiting.append(item)
+        if len(waiting) > count:
+            yield waiting.popleft()
+    yield from waiting
 
 
 def _limits_of_rows(limits: Limits, row: Row) -> Limits:

@@ -22,7 +22,7 @@ from keras_transformers.tasks.answers.services import check_counts, check_export
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.tasks.inputs.sources import lacks_pairs
-from keras_transformers.text.strings import decoded
+from keras_transformers.text.strings import decoded, with_rows
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
 from keras_transformers.utils.keras_private import strategy_of
@@ -262,8 +262,6 @@ class TracedService:
 def _traced(signature: Signature, read: GraphReader, scope: Callable[[], AbstractContextManager]) -> Any:
     """Return a `tf.function` of a signature, traced in a scope: all inputs are strings, of one batch size if rows."""
     import tensorflow as tf
-
-    from keras_transformers.text.graph.specs import with_rows
 
     def run(first: Any, *others: Any) -> Tensors:
         rows = len(others) - signature.shared

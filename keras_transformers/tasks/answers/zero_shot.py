@@ -102,7 +102,7 @@ def reason_left_out(setup: Setup, classes: Labels, template: str) -> str:
     if find_entailment(classes) is None:
         return ""
     try:
-        _check_lengths(setup, [template.replace(PLACE, "")])
+        _checked_lengths(setup, [template.replace(PLACE, "")])
     except ValueError as error:
         return f"the export has no signature {NAME!r}: {error}"
     return ""
@@ -149,8 +149,7 @@ def zero_shot_method(
         sentence = check_template(default_template if template is None else template)
         (most,) = check_counts(batch_size=batch_size)
         texts = check_texts("texts", texts)
-        hypotheses = [sentence.replace(PLACE, name) for name in names]
-        _check_lengths(setup, hypotheses)
+        hypotheses = _checked_lengths(setup, [sentence.replace(PLACE, name) for name in names])
         pairs: Any = [hypotheses] * len(texts)
         found = answers.predict(texts, pairs, batch_size=max(most // len(names), 1), verbose=verbose)
         return [_described(names, row, multi_label) for row in found]
@@ -182,8 +181,8 @@ def _checked(labels: Any) -> list[str]:
     return names
 
 
-def _check_lengths(setup: Setup, hypotheses: list[str]) -> None:
-    """Raise a `ValueError` if a hypothesis leaves no room for a text."""
+def _checked_lengths(setup: Setup, hypotheses: list[str]) -> list[str]:
+    """Return the hypotheses; raise a `ValueError` if one leaves no room for a text."""
     (empty,) = setup.tokenizer.encode([""], [""])
     room = setup.max_length - len(empty.ids)
     for hypothesis, encoded in zip(hypotheses, setup.tokenizer.encode(hypotheses, special_tokens=False), strict=True):
@@ -192,6 +191,7 @@ def _check_lengths(setup: Setup, hypotheses: list[str]) -> None:
                 f"the label in its template has {len(encoded.ids)} tokens, and max_length={setup.max_length} leaves "
                 f"{room} for it and the text: received {shown(hypothesis)}. Shorten the label or the template."
             )
+    return hypotheses
 
 
 def _read_pairs(reader: Reader, texts: Any, hypotheses: Any) -> Tensors:

@@ -11,7 +11,7 @@ from typing import Any
 
 from keras_transformers.data.sources.text_tables import read_whole
 from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors
-from keras_transformers.text.files.json_records import Record, json_lines
+from keras_transformers.text.files.json_records import JSON_LINES, Record, json_lines
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.utils.number_checks import is_size, is_token_id
 from keras_transformers.utils.untrusted import check_file
@@ -34,9 +34,9 @@ def read_annotated(
     """Read texts with labelled words, or with entities, from a file of CoNLL, CoNLL-U or JSON lines.
 
     Args:
-        path: a file; `.jsonl` or `.ndjson` is JSON lines, `.conllu` is CoNLL-U, and any other suffix CoNLL. A line of
-            JSON is `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start", "end", "label"}]}`,
-            in characters from `start` to before `end`.
+        path: a file; `.jsonl`, `.jsonlines` and `.ndjson` are JSON lines, `.conllu` is CoNLL-U, any other suffix
+            CoNLL. A line of JSON is `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start",
+            "end", "label"}]}`, in characters from `start` to before `end`.
         column: of CoNLL and CoNLL-U: see `read_conll`.
         labelled: bool. If False, labels are not read and may be missing.
         encoding, errors: as for `keras_transformers.data.sources.text_tables.read_table`.
@@ -60,7 +60,7 @@ def read_annotated(
     suffix = kind_of(path)
     if suffix == ".csv":
         raise ValueError(f"Received {path}: expected CoNLL (.conll, .txt, ...), CoNLL-U (.conllu) or JSON lines.")
-    if suffix not in (".jsonl", ".ndjson"):
+    if suffix not in JSON_LINES:
         return read_conll(path, column, labelled, encoding, errors)
     if column is not None:
         raise ValueError(f"{path} is JSON lines, which have no column {column!r}: leave it out.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads.text_vectors import POOLINGS
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.text.pad_token import with_pad_token
@@ -29,9 +30,12 @@ def check_pooling(pooling: Any) -> list[str]:
     return [*ways]
 
 
-def check_static(ways: list[str], include_prompt: Any) -> None:
-    """Refuse what a model of vectors of tokens alone cannot be saved with: another pooling than the mean of all."""
-    if ways != ["mean"] or include_prompt is not True:
+def check_static(config: TransformerConfig, ways: list[str], include_prompt: Any) -> None:
+    """Refuse another pooling than the mean of all tokens for a model of their vectors alone, which could not be saved.
+
+    Other models are passed over.
+    """
+    if config.mixer == "none" and (ways != ["mean"] or include_prompt is not True):
         raise ValueError(
             "in a model without blocks, the vector of a text is the mean of the vectors of all its tokens, prompts "
             f"included: received pooling={shown(ways)}, include_prompt={shown(include_prompt)}. Leave them out."

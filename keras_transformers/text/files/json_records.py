@@ -11,6 +11,7 @@ from keras_transformers.text.files.decoded_blocks import MOST_LETTERS_OF_LINE, d
 from keras_transformers.utils.untrusted import shown
 
 SPACES = " \t\r\n"
+JSON_LINES = (".jsonl", ".jsonlines", ".ndjson")  # endings of files with an object a line
 
 
 class Record(dict):

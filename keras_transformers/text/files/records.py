@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.text.files.json_records import json_lines, json_values
+from keras_transformers.text.files.json_records import JSON_LINES, json_lines, json_values
 from keras_transformers.text.files.packed import is_packed, kind_of
 from keras_transformers.text.files.parquet_records import parquet_columns, parquet_rows
 from keras_transformers.text.files.separated import hint_of_row, open_separated
@@ -15,7 +15,7 @@ from keras_transformers.utils.text_checks import SURROGATE
 from keras_transformers.utils.untrusted import shown, warn_user
 
 PARQUET = ".parquet"
-JSON = {".jsonl": json_lines, ".ndjson": json_lines, ".json": json_values}
+JSON = {**dict.fromkeys(JSON_LINES, json_lines), ".json": json_values}
 SEPARATED = (".csv", ".tsv")
 FORMATS = (*SEPARATED, *JSON, PARQUET)  # endings of files of records, perhaps before that of a compression
 UNITS = {".json": "record", PARQUET: "row"}  # what `place` counts, if not lines

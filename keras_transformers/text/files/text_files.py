@@ -45,14 +45,15 @@ class Section(NamedTuple):
 class TextFiles:
     """The text of files, read piece by piece, in flat memory, as often as one likes.
 
-    The ending decides how a file is read: `.jsonl` and `.ndjson` have one JSON object a line, `.json` an array of them;
-    `.csv`, `.tsv` and `.parquet` have columns; anything else is plain text. A file with `.gz`, `.bz2`, `.xz`, `.zst` or
-    `.zip` after the ending is decompressed. A plain text file is one document, or each of its lines is
+    The ending decides how a file is read: `.jsonl`, `.jsonlines` and `.ndjson` have one JSON object a line, `.json` an
+    array of them; `.csv`, `.tsv` and `.parquet` have columns; anything else is plain text. A file with `.gz`, `.bz2`,
+    `.xz`, `.zst` or `.zip` after the ending is decompressed. A plain text file is one document, or each of its lines is
     (`lines`); a record of the others is one. A `.zip` of several files is read like a folder of them.
 
     Args:
         paths: One or several of: a file, a folder (every file below it that is not hidden), a pattern such as
-            `texts/**/*.txt`.
+            `texts/**/*.txt`. A README or a licence beside tables, or a README with the head of a hub's card, is left
+            out with a warning; give its path to read it.
         field: The key or column of the text; `a.b` is `b` of the object `a`. Of a `.csv` or `.tsv` without a header,
             the number of the column, from 0.
         encoding: Encoding of all files but Parquet. A byte order mark is left out.

@@ -11,9 +11,8 @@ from typing import IO, BinaryIO
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 # What macOS adds, what is hidden, and what tells about the data.
-LEFT_OUT = re.compile(
-    r"(?:.*/)?(?:__MACOSX/.*|\.[^/.][^/]*(?:/.*)?|_*(?:readme|licen[cs]e|copying|about)(?:\.\w+)?)", re.IGNORECASE
-)
+TELLING = r"_*(?:readme|licen[cs]e|copying|about)(?:\.\w+)?"
+LEFT_OUT = re.compile(rf"(?:.*/)?(?:__MACOSX/.*|\.[^/.][^/]*(?:/.*)?|{TELLING})", re.IGNORECASE)
 MOST_FILES = 1_000  # the table of contents is read again for each
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
+from keras_transformers.text.folder.class_components import AROUND, BERTS, SENTENCEPIECE, check_components
 from keras_transformers.text.pipelines.components import A, B, Piece, component, make_template, parts, tokens_around
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
@@ -66,13 +67,13 @@ NORMALIZER = {
 }
 DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True}  # of BERT's class
 # The components that classes build themselves: normalizer, pre-tokenizer and post-processor. None if they take any.
-BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
-AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 COMPONENTS = {
     **dict.fromkeys((*BERT, MPNET), (*BERTS, AROUND)),
     **dict.fromkeys(ROBERTA, ((), ("ByteLevel",), AROUND)),
     GPT2: ((), None, None),
     GPT1: (*BERTS, None),
+    **dict.fromkeys((XLM_ROBERTA, CAMEMBERT), (*SENTENCEPIECE, AROUND)),
+    T5: (*SENTENCEPIECE, None),
 }
 
 
@@ -110,7 +111,7 @@ def follow(
             stacklevel=2,
         )
     if name in COMPONENTS:
-        _check_components(library, name, source)
+        check_components(library, name, COMPONENTS[name], source)
     normalizer, splitter = _state(library.normalizer), _state(library.pre_tokenizer)
     if type(library.model) is models.WordPiece and normalizer["type"] == "BertNormalizer":
         _follow_normalizer(library, normalizer, name in (*BERT, MPNET), options, source)
@@ -135,22 +136,6 @@ def content(token: Any) -> str | None:
     """Return the text of a special token: a str, or an object with its `content`."""
     token = token.get("content") if isinstance(token, dict) else token
     return token if isinstance(token, str) else None
-
-
-def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> None:
-    """Warn of components of tokenizer.json that `transformers` replaces by the class's."""
-    kinds = ("normalizer", "pre_tokenizer", "post_processor")
-    for kind, expected in zip(kinds, COMPONENTS[name], strict=True):
-        found = tuple(part["type"] for part in parts(_state(getattr(library, kind))) if part["type"])
-        is_same = found == expected or (expected == AROUND and not {*found}.isdisjoint(AROUND))
-        if expected is not None and not is_same:
-            theirs = "special tokens around texts" if expected == AROUND else ", ".join(expected) or "null"
-            warnings.warn(
-                f"{source} means the class {name} and its {kind}, {theirs}; tokenizer.json has "
-                f"{', '.join(found) or 'null'}: tokenizer.json is used here. Write the class "
-                "PreTrainedTokenizerFast, if tokenizer.json is right.",
-                stacklevel=2,
-            )
 
 
 def _follow_unknown(library: tokenizers.Tokenizer, name: str | None, options: Mapping[str, Any], source: Any) -> None:

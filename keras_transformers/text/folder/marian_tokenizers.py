@@ -18,11 +18,6 @@ SIDES = ("source.spm", "target.spm")
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 
 
-def is_folder(folder: Path) -> bool:
-    """Return whether a folder holds Marian's files, or some of them."""
-    return any((folder / name).is_file() for name in SIDES)
-
-
 def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokenizer, dict[str, bytes]]]:
     """Read the tokenizers of source and target, each with its files.
 

@@ -100,7 +100,7 @@ def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
         config: The values of its config.json; read from there when None.
     """
     folder = Path(folder)
-    if (folder / TARGET).is_file() or (marian_tokenizers.is_folder(folder) and not _is_joint(folder)):
+    if (folder / TARGET).is_file() or _has_sides(folder):
         raise ValueError(
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
@@ -140,7 +140,7 @@ def read_pair(folder: str | Path, config: Mapping[str, Any] | None = None) -> tu
             folder, (*KEPT, *marian_tokenizers.SIDES, marian_tokenizers.VOCABULARY, marian_tokenizers.TARGET_VOCABULARY)
         )
         return (read_json(folder / "tokenizer.json"), kept), (read_json(folder / TARGET), kept)
-    if marian_tokenizers.is_folder(folder) and not _is_joint(folder):
+    if _has_sides(folder):
         options = _options(folder)
         source, target = marian_tokenizers.read(folder, options)
         for library, _ in (source, target)[: 1 if options.get("separate_vocabs") else 2]:
@@ -150,11 +150,12 @@ def read_pair(folder: str | Path, config: Mapping[str, Any] | None = None) -> tu
     return both, both
 
 
-def _is_joint(folder: Path) -> bool:
-    """Return whether Marian's files are of one tokenizer for both sides, which tokenizer.json holds."""
-    source, target = (folder / name for name in marian_tokenizers.SIDES)
-    written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
-    return written and read_bytes(source) == read_bytes(target)
+def _has_sides(folder: Path) -> bool:
+    """Return whether there are Marian's files of two tokenizers; of one for both sides, there is a tokenizer.json."""
+    found = [path for name in marian_tokenizers.SIDES if (path := folder / name).is_file()]
+    if len(found) < 2 or not (folder / "tokenizer.json").is_file():
+        return bool(found)
+    return read_bytes(found[0]) != read_bytes(found[1])
 
 
 def _options(folder: Path) -> dict[str, Any]:

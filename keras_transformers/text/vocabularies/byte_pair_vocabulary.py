@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from keras_transformers.utils.json_file import read_json
-from keras_transformers.utils.untrusted import MOST_BYTES, read_bytes, shown
+from keras_transformers.utils.untrusted import MOST_BYTES, read_bytes, shown, warn_user
 
 END = "<|endoftext|>"
 UNKNOWN = "<unk>"
@@ -19,6 +20,8 @@ END_OF_WORD = "</w>"
 GPT1, GPT2, BART = "OpenAIGPTTokenizer", "GPT2Tokenizer", "BartTokenizer"  # classes of `transformers`
 BART_TOKENS = ("<s>", "<pad>", "</s>", UNKNOWN, "<mask>")
 STRAY_TOKENS = 16  # maximum tokens that no merge makes (special tokens); more mean an incomplete merges.txt
+
+SPECIAL = re.compile(r"<.*>|\[.*\]", re.DOTALL)  # as special tokens are spelled, which no merge makes
 
 Merges = list[tuple[str, str]]
 
@@ -66,6 +69,12 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
         raise ValueError(
             f"{len(strays)} tokens of {vocabulary_path}, such as {shown(strays[0])}, are made by none of the "
             f"{len(merges)} merges of {merges_path}. Expected the two files of one tokenizer, complete."
+        )
+    if lost := [token for token in strays if not SPECIAL.fullmatch(token)]:
+        warn_user(
+            f"{merges_path} ends with the merge of {shown(' and '.join(merges[-1]) if merges else '')}, and makes none "
+            f"of {len(lost)} tokens of {vocabulary_path}: {shown(lost)}. Texts never get them. If they are no special "
+            "tokens, the file is cut: fetch it again."
         )
     return vocabulary, merges
 

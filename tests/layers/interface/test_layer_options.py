@@ -231,3 +231,27 @@ def test_objects_that_cannot_be_saved_are_used():
     layer = FeedForward(4, kernel_initializer=Filled(2.0), kernel_regularizer=Plain())
     layer(normal(1, 2, 3))
     assert len(layer.losses) == 2 and all((to_numpy(weight) == 2).all() for weight in names_of(layer.weights, "kernel"))
+
+
+SIZED = {
+    "attention": lambda size: Attention(size(2), head_dim=size(4), num_kv_heads=size(1), value_dim=size(4)),
+    "encoder block": lambda size: EncoderBlock(size(2), size(16), num_kv_heads=size(1), seed=size(1)),
+    "decoder block": lambda size: DecoderBlock(size(2), size(16)),
+    "feed-forward": lambda size: FeedForward(size(16), gated=True),
+    "recurrence": lambda size: Recurrence("gru", size(6)),
+    "convolution": lambda size: Convolution(size(6), kernel_size=size(3)),
+    "mixer encoder block": lambda size: MixerEncoderBlock("convolution", size(6), kernel_size=size(3)),
+    "mixer decoder block": lambda size: MixerDecoderBlock("lstm", size(6), encoder="attention", num_heads=size(2)),
+    "positions": lambda size: LearnedPositions(size(9)),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_sizes_may_be_numpys_integers(name):
+    context = {"context": normal(B, T, D)} if name == "mixer decoder block" else {}
+    layer, plain = SIZED[name](np.int64), SIZED[name](int)
+    for made in (layer, plain):
+        made(STATES["hidden_states"], **context)
+    assert [weight.shape for weight in layer.weights] == [weight.shape for weight in plain.weights]
+    written = [json.loads(json.dumps(made.get_config() | {"name": ""})) for made in (layer, plain)]
+    assert written[0] == written[1]

@@ -12,6 +12,7 @@ import tiny
 
 from keras_transformers.tasks.answers.by_length import (
     Limits,
+    ahead,
     answer_chunks,
     batches_of,
     chunk_sizes,
@@ -140,3 +141,13 @@ def test_a_very_long_text_first_and_threads(task):
         one, other = pool.map(lambda _: task.predict(texts, batch_size=4), range(2))
     assert one == other == task.predict(texts, batch_size=4)
     assert one[0]["truncated"] and len(one) == len(texts)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 9])
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_items_are_read_ahead_and_stay_in_order(count, number):
+    taken = []
+    items = ahead((taken.append(item) or item for item in range(number)), count)
+    for place, item in enumerate(items):
+        assert item == place and len(taken) == min(place + count + 1, number)
+    assert len(taken) == number

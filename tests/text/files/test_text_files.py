@@ -94,7 +94,7 @@ def test_patterns(write, tmp_path):
     assert joined(tmp_path / "e[1].txt") == "e"  # a file of that name is no pattern
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.jsonl.gz", "A.JSONL"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonlines", "a.ndjson", "a.jsonl.gz", "A.JSONL"])
 def test_json_lines(write, name):
     records = [{"text": ODD}, {"id": 3, "text": ""}, {"text": "two"}]
     path = write(name, "\r\n\n".join(map(json.dumps, records)))
@@ -322,3 +322,30 @@ def test_other_line_ends_stay(tmp_path, monkeypatch, text, block):
     monkeypatch.setattr("keras_transformers.text.files.decoded_blocks.BLOCK", block)
     (tmp_path / "a.txt").write_bytes(text.encode())
     assert "".join(TextFiles(tmp_path / "a.txt")) == text
+
+
+CARD = "---\nlicense: mit\n---\n# Films\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "left_out"),
+    [
+        (
+            {"data/train.jsonl": '{"text": "Ann."}', "README.md": "# Films", "LICENSE": "Terms."},
+            ["LICENSE", "README.md"],
+        ),
+        ({"data/train.txt": "Ann.", "README.md": CARD}, ["README.md"]),
+        ({"guide.md": "Ann.", "README.md": "# How"}, []),
+        ({"README.md": CARD}, []),
+    ],
+)
+@pytest.mark.parametrize("pattern", ["", "**/*"])
+def test_what_tells_about_a_data_set_is_no_text_of_it(tmp_path, recwarn, files, left_out, pattern):
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    found = TextFiles(tmp_path / pattern).files
+    assert sorted({*files} - {str(path.relative_to(tmp_path)) for path in found}) == left_out
+    told = [str(warning.message) for warning in recwarn if "tell about the data" in str(warning.message)]
+    assert len(told) == bool(left_out) and all(str(tmp_path / name) in told[0] for name in left_out)
+    assert len(TextFiles([tmp_path, tmp_path / "README.md"]).files) == len(found) + ("README.md" in left_out)

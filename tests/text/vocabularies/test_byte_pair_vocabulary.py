@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -91,6 +92,19 @@ def test_files_and_back(trained, tmp_path):
     assert Tokenizer.from_folder(tmp_path).to_json() == trained.to_json()
     (tmp_path / "tokenizer.json").unlink()
     assert Tokenizer.from_folder(tmp_path).to_json() == trained.to_json()
+
+
+@pytest.mark.parametrize("cut", [1, 3, 15])
+def test_merges_that_are_cut_at_the_end_of_a_line_are_told(trained, tmp_path, cut):
+    trained.save(tmp_path)
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    lines = files[1].read_text(encoding="utf-8").splitlines()
+    files[1].write_text("\n".join(lines[:-cut]) + "\n", encoding="utf-8")
+    last = re.escape(lines[-cut - 1].replace(" ", " and "))
+    with pytest.warns(
+        UserWarning, match=rf"merges\.txt ends with the merge of '{last}', and makes none of {cut} tokens"
+    ):
+        Tokenizer.from_merges(*files)
 
 
 def test_gpt1_marks_the_ends_of_words(tmp_path):
