@@ -27,7 +27,7 @@ def test_bert_base():
         "embedding_initializer_range": None, "output_bias": False, "scale_embeddings": False,
         "num_decoder_layers": None, "encoder_vocabulary_size": None, "decoder_start_id": None,
         "pooler_activation": "tanh", "pooler_dropout": 0.0, "classifier_dropout": None, "position_offset": 0,
-        "embedding_dim": None, "num_block_groups": None, "classifier_pooling": "first",
+        "embedding_dim": None, "embedding_dropout": None, "num_block_groups": None, "classifier_pooling": "first",
         "head_transform": "masked_lm", "head_bias": True,
         "position_buckets": None, "max_distance": None,
         "mixer": "attention", "cross_attention": True, "kernel_size": 3,

@@ -44,6 +44,7 @@ from keras_transformers.utils.untrusted import brief
 EVERY_BLOCK = BlockArgument(("attention", "mixer"))
 ENCODERS, TWO_STACKS = Needs(("encoder",)), Needs(("encoder_decoder",))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
+ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,10 +64,12 @@ class TransformerConfig:
         max_length: Longest sequence, in tokens.
         num_segments: Rows of the segment embedding; 0 for none.
         embedding_dim: Width of the embeddings, which a dense layer then projects to `hidden_dim` (ALBERT, ELECTRA
-            small); `hidden_dim`, without projection, when None.
+            small); `hidden_dim`, without projection, when None. A decoder projects its token embeddings, before it adds
+            positions, and its last hidden states back to this width, both without bias (OPT 350m).
         num_block_groups: Number of groups of consecutive blocks whose members have the same weights (ALBERT); when
             None, each block has separate weights.
-        dropout: Rate after the embeddings and after each sublayer.
+        dropout: Rate after each sublayer.
+        embedding_dropout: Rate after the embeddings; `dropout` when None.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
         pooler_dropout: Rate before the dense layer of the pooler, if the pooler is the first layer of a classifier.
@@ -154,9 +157,10 @@ class TransformerConfig:
     max_length: Annotated[int, SIZE]
     kind: Annotated[str, one_of(*KINDS)] = "encoder"
     num_segments: Annotated[int, COUNT] = 0
-    embedding_dim: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
+    embedding_dim: Annotated[int | None, SIZE, ONE_STACK_OF_ATTENTION] = None
     num_block_groups: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
     dropout: Annotated[float, RATE, EVERY_BLOCK] = 0.1
+    embedding_dropout: Annotated[float | None, RATE] = None
     attention_dropout: Annotated[float, RATE, BlockArgument(("attention", "mixer_decoder"))] = 0.1
     activation_dropout: Annotated[float, RATE, BlockArgument()] = 0.0
     pooler_dropout: Annotated[float, RATE] = 0.0
@@ -227,6 +231,11 @@ class TransformerConfig:
     def fill_id(self) -> int:
         """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
         return self.pad_id or 0
+
+    @property
+    def output_dim(self) -> int:
+        """Width of the last hidden states: `hidden_dim`, but in a decoder with an `embedding_dim`."""
+        return self.embedding_dim or self.hidden_dim if self.kind == "decoder" else self.hidden_dim
 
     def num_blocks(self, side: str | None = None) -> int:
         """Return the number of blocks of a stack.

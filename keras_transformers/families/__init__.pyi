@@ -5,6 +5,7 @@ from keras_transformers.families.decoders.gpt import gpt1 as gpt1
 from keras_transformers.families.decoders.gpt import gpt2 as gpt2
 from keras_transformers.families.decoders.llama import llama as llama
 from keras_transformers.families.decoders.mistral import mistral as mistral
+from keras_transformers.families.decoders.opt import opt as opt
 from keras_transformers.families.decoders.qwen import qwen2 as qwen2
 from keras_transformers.families.decoders.qwen import qwen3 as qwen3
 from keras_transformers.families.encoder_decoders.bart import bart as bart

@@ -157,7 +157,7 @@ def sentence_embedding(
     if setup.config.mixer == "none":
         check_static(ways, include_prompt)
     known = Prompts({} if prompts is None else prompts, default_prompt, include_prompt)
-    dim = width_of(dense, setup.config.hidden_dim * len(ways))
+    dim = width_of(dense, setup.config.output_dim * len(ways))
     similarity = "cosine" if similarity is None else similarity
     kept = check_truncation(truncate_dim, dim)
     widths = None if matryoshka is None else check_widths(matryoshka, dim)

@@ -60,4 +60,19 @@ DECODER_CASES = {
             596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
         },
     ),
+    "opt": Case(
+        families.opt,
+        variants={
+            "post-norm": {"norm_order": "post", "embedding_dim": 20, "intermediate_dim": 40},
+            "projected": {"embedding_dim": 12, "activation": "gelu", "eos_ids": [2, 4]},
+            "untied": {"tie_embeddings": False, "use_bias": False, "norm_bias": True},
+        },
+        # transformers counts two more rows of positions, which no token takes.
+        published={
+            125_239_296 - 2 * 768: sized(50272, 12, 12, 768),
+            331_196_416 - 2 * 1024: sized(50272, 24, 16, 1024, norm_order="post", embedding_dim=512),
+            1_315_758_080 - 2 * 2048: sized(50272, 24, 32, 2048),
+        },
+        unusual={"epsilon": 1e-5},
+    ),
 }

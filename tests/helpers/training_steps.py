@@ -16,6 +16,7 @@ LOSSES = {
     "classification": CrossEntropy,
     "token_classification": CrossEntropy,
     "replaced_tokens": BinaryCrossEntropy,
+    "causal_lm": CrossEntropy,
 }
 ROUNDING = 1e-6  # of the largest gradient: a key's bias changes no attention, and its gradient is of roundings alone
 
@@ -32,6 +33,8 @@ def random_labels(task: str, num_classes: int, padding_mask: np.ndarray, seed: i
 def our_gradients(model: keras.Model, inputs: Mapping[str, Any], labels: np.ndarray, task: str) -> tuple[float, list]:
     """Return the loss, and its gradient by each trainable weight; no dropout."""
     output = "masked_lm_logits" if task == "masked_lm" else "logits"
+    if task == "causal_lm":  # each token is the label of the one before it
+        labels = np.pad(labels[:, 1:], [(0, 0), (0, 1)], constant_values=-1)
     weights = [weight.value for weight in model.trainable_weights]
     with tf.GradientTape() as tape:
         loss = LOSSES[task]()(labels, model({name: inputs[name] for name in model.input})[output])

@@ -98,7 +98,7 @@ def save_folder(
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
         is_static = config.mixer == "none"
-        sentence_transformer = {"hidden_dim": config.hidden_dim, "is_static": is_static, **sentence_transformer}
+        sentence_transformer = {"hidden_dim": config.output_dim, "is_static": is_static, **sentence_transformer}
     of_tokenizer: dict[str, Any] = {"max_length": max_length}
     if config.num_segments > 1:
         of_tokenizer["has_segments"] = True
