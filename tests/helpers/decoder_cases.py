@@ -1,0 +1,63 @@
+"""Rows of decoders in the table of families for tests: see `family_cases`."""
+
+from __future__ import annotations
+
+from family_case import Case, sized
+
+from keras_transformers import families
+
+DECODER_CASES = {
+    "gpt1": Case(
+        families.gpt1,
+        variants={"silu": {"activation": "silu", "pad_id": 3}},
+        published={116_534_784: sized(40478, 12, 12, 768)},
+    ),
+    "gpt2": Case(
+        families.gpt2,
+        variants={
+            "gelu-inner": {"activation": "gelu", "intermediate_dim": 40, "bos_id": 1, "eos_ids": [1]},
+            "untied": {"tie_embeddings": False},
+        },
+        published={124_439_808: sized(50257, 12, 12, 768)},
+    ),
+    "llama": Case(
+        families.llama,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+            "bias": {"use_bias": True, "num_kv_heads": 4, "eos_ids": [2, 4], "pad_id": 3},
+            "bias of attention": {"attention_bias": True},
+            "bias of feed-forward": {"feed_forward_bias": True},
+        },
+        published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
+    ),
+    "mistral": Case(
+        families.mistral,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+        },
+        published={7_241_732_096: sized(32000, 32, 32, 4096, 14336, num_kv_heads=8)},
+    ),
+    "qwen2": Case(
+        families.qwen2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "windows": {"block_options": [{}, {"attention_window": 3}], "num_kv_heads": 4},
+            "tied": {"tie_embeddings": True, "max_wavelength": 500.0, "eos_ids": [2, 4], "pad_id": 3},
+        },
+        published={494_032_768: sized(151_936, 24, 14, 896, 4864, num_kv_heads=2, tie_embeddings=True)},
+    ),
+    "qwen3": Case(
+        families.qwen3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "windows": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "biases": {"attention_bias": True, "tie_embeddings": True, "head_dim": 8},
+        },
+        published={
+            596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
+        },
+    ),
+}
