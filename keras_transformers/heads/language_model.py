@@ -28,8 +28,8 @@ class OutputBias(keras.layers.Layer):
 def language_model_head(
     config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
 ) -> Tensor:
-    """Compute the logits of the next token by the tied projection or a dense layer, with a scale, a bias or a soft cap in
-    some families.
+    """Compute the logits of the next token by the tied projection or a dense layer; some families have a scale, a bias
+    or a soft cap.
 
     Args:
         config: Sizes and options.
