@@ -60,4 +60,23 @@ DECODER_CASES = {
             596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
         },
     ),
+    "gemma": Case(
+        families.gemma,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "untied": {"tie_embeddings": False, "head_dim": 8, "eos_ids": [2, 4]},
+            "biases": {"attention_bias": True, "num_kv_heads": 1, "activation": "relu", "max_wavelength": 500.0},
+        },
+        published={2_506_172_416: sized(256_000, 18, 8, 2048, 16_384, num_kv_heads=1, head_dim=256)},
+    ),
+    "gemma2": Case(
+        families.gemma2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12, "block_options": [{"attention_window": 3}, {}]},
+        variants={
+            "caps": {"attention_soft_cap": 2.0, "logits_soft_cap": 3.0, "attention_scale": 5**-0.5},
+            "windows": {"block_options": [{}, {"attention_window": 4}, {}], "num_kv_heads": 4, "attention_bias": True},
+            "no-window": {"block_options": [], "tie_embeddings": False, "attention_soft_cap": 1.0},
+        },
+        published={2_614_341_888: sized(256_000, 26, 8, 2304, 9216, num_kv_heads=4, head_dim=256)},
+    ),
 }
