@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import make_block_options
+from keras_transformers.config.block_options import BlockOptions, make_block_options
 from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BLOCK, LLAMA, llama_config
@@ -155,15 +155,13 @@ def check_window(window: Any, types: list[str]) -> None:
 def _write_gemma2(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
     windows = {block.attention_window for block in blocks} - {None}
-    if len(windows) > 1 or blocks != make_block_options(
-        [{"attention_window": block.attention_window} for block in blocks]
-    ):
+    if len(windows) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
         raise ValueError(
             f"the gemma2 format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one "
             "window for all blocks that have one, and no other option."
         )
     types = [FULL if blocks[index % len(blocks)].attention_window is None else LOCAL for index in range(num_layers)]
-    return write_scale(values) | {TYPES: types, WINDOW: max(windows, default=None)}
+    return write_scale(values) | {TYPES: types, WINDOW: max(windows, default=WINDOW_SIZE)}
 
 
 def named_like(name: str, names: Names = LLAMA) -> dict[str, Any]:
