@@ -24,7 +24,7 @@ def test_bert_base():
         "output_initializer_range": None,
         "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (), "activation_dropout": 0.0,
         "final_dropout": False, "position_layout": "interleaved", "attention_scale": None, "scale_outputs": False,
-        "embedding_initializer_range": None, "output_bias": False, "scale_embeddings": False,
+        "embedding_initializer_range": None, "output_bias": False, "logits_soft_cap": None, "scale_embeddings": False,
         "num_decoder_layers": None, "encoder_vocabulary_size": None, "decoder_start_id": None,
         "pooler_activation": "tanh", "pooler_dropout": 0.0, "classifier_dropout": None, "position_offset": 0,
         "embedding_dim": None, "embedding_dropout": None, "num_block_groups": None, "classifier_pooling": "first",

@@ -6,8 +6,8 @@ from typing import Any
 
 from keras_transformers.utils.untrusted import shown
 
-NORMS = ("layer", "rms")
-NORM_ORDERS = ("pre", "post")
+NORMS = ("layer", "rms", "offset_rms")
+NORM_ORDERS = ("pre", "post", "sandwich")
 ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
 IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)

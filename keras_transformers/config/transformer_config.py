@@ -43,6 +43,7 @@ from keras_transformers.utils.untrusted import brief
 
 EVERY_BLOCK = BlockArgument(("attention", "mixer"))
 ENCODERS, TWO_STACKS = Needs(("encoder",)), Needs(("encoder_decoder",))
+DECODERS = Needs(("decoder", "encoder_decoder"))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
 ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
 
@@ -84,8 +85,8 @@ class TransformerConfig:
             `"none"` (EuroBERT).
         head_bias: Whether the dense layers at the beginning of heads have biases.
         epsilon: Added to the variance in normalisations.
-        norm: `"layer"` or `"rms"`.
-        norm_order: `"post"` (the paper, BERT) or `"pre"`.
+        norm: `"layer"`, `"rms"` or `"offset_rms"`, whose weights are added to 1 (Gemma).
+        norm_order: `"post"` (the paper, BERT), `"pre"` or `"sandwich"` (Gemma 2): see `layers.residual`.
         mixer: The layer that mixes tokens: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`. Blocks
             without self-attention have no feed-forward layer; `intermediate_dim` is then the width of the states (both
             directions together) or the channels, and `num_heads` belongs to the cross-attention.
@@ -103,7 +104,7 @@ class TransformerConfig:
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
-        head_norm: Norm of each head's queries and keys, `"layer"` or `"rms"`; None for none.
+        head_norm: Norm of each head's queries and keys, one of the kinds of `norm`; None for none.
         attention_soft_cap: Bound of the query-key products: `soft_cap` of `Attention`; None for none.
         use_bias: Whether there are biases; the five fields below, where they are None, are filled with it.
         attention_bias: Whether the projections of queries, keys and values have biases.
@@ -118,6 +119,8 @@ class TransformerConfig:
         tie_embeddings: Whether the output projection is the token embedding.
         scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
         output_bias: Whether the language model's logits have a bias.
+        logits_soft_cap: Bound of the language model's logits: x becomes `logits_soft_cap * tanh(x / logits_soft_cap)`
+            (Gemma 2); None for none.
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
@@ -200,6 +203,7 @@ class TransformerConfig:
     tie_embeddings: Annotated[bool, SWITCH] = True
     scale_outputs: Annotated[bool, SWITCH] = False
     output_bias: Annotated[bool, SWITCH] = False
+    logits_soft_cap: Annotated[float | None, POSITIVE, DECODERS] = None
     scale_embeddings: Annotated[bool, SWITCH] = False
     embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
     max_wavelength: Annotated[float, POSITIVE] = 10000.0

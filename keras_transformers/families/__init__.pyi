@@ -1,6 +1,9 @@
 from keras_transformers.families.baselines.without_attention import convolutional as convolutional
 from keras_transformers.families.baselines.without_attention import recurrent as recurrent
 from keras_transformers.families.baselines.without_attention import static as static
+from keras_transformers.families.decoders.gemma import gemma as gemma
+from keras_transformers.families.decoders.gemma import gemma2 as gemma2
+from keras_transformers.families.decoders.gemma3 import gemma3 as gemma3
 from keras_transformers.families.decoders.gpt import gpt1 as gpt1
 from keras_transformers.families.decoders.gpt import gpt2 as gpt2
 from keras_transformers.families.decoders.llama import llama as llama

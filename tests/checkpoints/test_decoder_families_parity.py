@@ -9,10 +9,10 @@ from __future__ import annotations
 import bare
 import numpy as np
 import pytest
-from beside_transformers import compare, cut
 from family_cases import CASES, DECODERS
 from generating import Generator
 from messages import messages
+from training_steps import compare, cut
 
 import zoo
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
@@ -26,11 +26,13 @@ GAIN = 4.0  # with which few rows repeat themselves
 ROWS, LENGTHS, NEW, END = 12, (3, 12), 20, 7
 CONFIGS = {name: CASES[name].compared() for name in DECODERS}
 CONFIGS |= {f"{name}-{variant}": CASES[name].compared(variant) for name in DECODERS for variant in CASES[name].variants}
+STEPS = [(name, "causal_lm") for name in CONFIGS]
+STEPS += [(name, "classification") for name in DECODERS if "classification" in FAMILIES[CASES[name].family].tasks]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-def test_gradients_of_a_step(tmp_path, ours, theirs, name):
-    found = compare(tmp_path, ours, theirs, CONFIGS[name], "causal_lm", rows=3, length=21, gain=1.0)
+@pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
+def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
+    found = compare(tmp_path, ours, theirs, CONFIGS[name], task, rows=3, length=21, gain=1.0)
     assert found["gradients"] < BOUND
 
 

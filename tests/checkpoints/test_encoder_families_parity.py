@@ -12,12 +12,11 @@ from contextlib import nullcontext
 import bare
 import numpy as np
 import pytest
-from beside_transformers import LABELS, compare, cut, read_by_them
 from family_cases import CASES, ENCODERS
 from family_tokenizers import write_tokenizer
 from messages import messages
 from token_rows import differing, mismatches, rough_texts
-from training_steps import LOSSES
+from training_steps import LABELS, LOSSES, compare, cut, read_by_them
 
 import zoo
 from keras_transformers.checkpoints.settings.huggingface_config import make_config

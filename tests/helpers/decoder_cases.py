@@ -75,4 +75,42 @@ DECODER_CASES = {
         },
         unusual={"epsilon": 1e-5},
     ),
+    "gemma": Case(
+        families.gemma,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "untied": {"tie_embeddings": False, "head_dim": 8, "eos_ids": [2, 4]},
+            "biases": {"attention_bias": True, "num_kv_heads": 1, "activation": "relu", "max_wavelength": 500.0},
+        },
+        published={2_506_172_416: sized(256_000, 18, 8, 2048, 16_384, num_kv_heads=1, head_dim=256)},
+    ),
+    "gemma2": Case(
+        families.gemma2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12, "block_options": [{"attention_window": 3}, {}]},
+        variants={
+            "caps": {"attention_soft_cap": 2.0, "logits_soft_cap": 3.0, "attention_scale": 5**-0.5},
+            "windows": {"block_options": [{}, {"attention_window": 4}], "num_kv_heads": 4, "attention_bias": True},
+            "no-window": {"block_options": [], "tie_embeddings": False, "attention_soft_cap": 1.0},
+        },
+        published={2_614_341_888: sized(256_000, 26, 8, 2304, 9216, num_kv_heads=4, head_dim=256)},
+    ),
+    "gemma3_text": Case(
+        families.gemma3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12, "window": 3},
+        variants={
+            "cap": {"logits_soft_cap": 3.0, "attention_scale": 5**-0.5},
+            "bases": {
+                "block_options": [{}, {"attention_window": 4, "max_wavelength": 50.0}],
+                "num_kv_heads": 4,
+                "attention_bias": True,
+                "max_wavelength": 500.0,
+            },
+            "no-window": {"block_options": [], "tie_embeddings": False, "head_dim": 8},
+            "seven-blocks": {"num_layers": 7},
+        },
+        published={
+            268_098_176: sized(262_144, 18, 4, 640, 2048, num_kv_heads=1, head_dim=256),
+            999_885_952: sized(262_144, 26, 4, 1152, 6912, num_kv_heads=1, head_dim=256),
+        },
+    ),
 }

@@ -19,7 +19,7 @@ class Seen(NamedTuple):
         part: The name of the sub-layer, one of `SUBLAYERS`.
         inputs: The inputs of the block besides the hidden states.
         read: (1, T, D), the input of the sub-layer.
-        added: (1, T, D), its output.
+        added: (1, T, D), its output; in a sandwich, after its second norm.
         states: (1, T, D), the hidden states after it.
     """
 
@@ -67,8 +67,8 @@ class Watched:
                 seen["added"] = output
                 return output
 
-            order = self.block.norm_order
-            states, *more = residual(hidden_states, read, norm, note, order, output_norm)  # (1, T, D)
+            order, last = self.block.norm_order, output_norm and (lambda output: note(output_norm(output)))
+            states, *more = residual(hidden_states, read, norm, note, order, last)  # (1, T, D)
             self.see(Seen(next(parts), self.inputs, states=states, **seen))
             return states, *more
 

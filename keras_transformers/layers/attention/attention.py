@@ -65,8 +65,8 @@ class Attention(ReturnsCache, DenseOwner):
         output_bias: Whether the output layer has a bias; `use_bias` when None.
         soft_cap: Bound of the scaled products: x becomes `soft_cap * tanh(x / soft_cap)` before biases and masks (Gemma
             Team 2024, https://arxiv.org/abs/2408.00118); None for none.
-        head_norm: The norm of each head's queries and keys, before rotary positions: `"rms"` or `"layer"`, with one
-            weight for each of the H (Henry et al. 2020, https://arxiv.org/abs/2010.04245); None for none.
+        head_norm: The norm of each head's queries and keys, before rotary positions, with one weight for each of the H:
+            a `norm` of `EncoderBlock` (Henry et al. 2020, https://arxiv.org/abs/2010.04245); None for none.
         epsilon: Added to the variance in these norms.
 
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:

@@ -29,7 +29,7 @@ class EncoderBlock(SublayerBlock):
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
         activation: As in `FeedForward`.
-        norm: `"layer"` or `"rms"`.
+        norm: `"layer"`, `"rms"` or `"offset_rms"`.
         norm_order: `"post"`, `"pre"`, `"res_post"` or `"sandwich"`: see `layers.residual`.
         epsilon: Added to the variance in normalisations.
         use_bias: Whether dense layers have biases.
