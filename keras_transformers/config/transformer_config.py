@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from keras_transformers.config.block_options import BlockOptions
 from keras_transformers.config.choices import (
     CLASSIFIER_POOLINGS,
+    HEAD_NORMS,
     HEAD_TRANSFORMS,
     KINDS,
     MIXERS,
@@ -86,7 +87,10 @@ class TransformerConfig:
         head_bias: Whether the dense layers at the beginning of heads have biases.
         epsilon: Added to the variance in normalisations.
         norm: `"layer"`, `"rms"` or `"offset_rms"`, whose weights are added to 1 (Gemma).
-        norm_order: `"post"` (the paper, BERT), `"pre"` or `"sandwich"` (Gemma 2): see `layers.residual`.
+        norm_order: `"post"` (the paper, BERT), `"pre"`, `"res_post"` (OLMo 2) or `"sandwich"` (Gemma 2): see
+            `layers.residual`.
+        parallel: Whether the feed-forward layer reads the input of its block, as the attention does (GPT-NeoX).
+        residual_scale: Factor of the output of each sublayer, before it is added (Granite).
         mixer: The layer that mixes tokens: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`. Blocks
             without self-attention have no feed-forward layer; `intermediate_dim` is then the width of the states (both
             directions together) or the channels, and `num_heads` belongs to the cross-attention.
@@ -104,7 +108,8 @@ class TransformerConfig:
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
-        head_norm: Norm of each head's queries and keys, one of the kinds of `norm`; None for none.
+        head_norm: Norm of each head's queries and keys, one of the kinds of `norm`, or `"joint_rms"`, one of all heads
+            together (OLMo 2); None for none.
         attention_soft_cap: Bound of the query-key products: `soft_cap` of `Attention`; None for none.
         use_bias: Whether there are biases; the five fields below, where they are None, are filled with it.
         attention_bias: Whether the projections of queries, keys and values have biases.
@@ -121,7 +126,9 @@ class TransformerConfig:
         output_bias: Whether the language model's logits have a bias.
         logits_soft_cap: Bound of the language model's logits: x becomes `logits_soft_cap * tanh(x / logits_soft_cap)`
             (Gemma 2); None for none.
+        logits_divisor: Divisor of the language model's logits (Granite).
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
+        embedding_scale: Another factor of token embeddings (Granite).
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
         rotary_scaling_factor: Divisor of rotary positions: `scaling_factor` of `RotaryPositions`.
@@ -177,6 +184,8 @@ class TransformerConfig:
     epsilon: Annotated[float, AT_LEAST_ZERO, EVERY_BLOCK] = 1e-12
     norm: Annotated[str, one_of(*NORMS), EVERY_BLOCK] = "layer"
     norm_order: Annotated[str, one_of(*NORM_ORDERS), EVERY_BLOCK] = "post"
+    parallel: Annotated[bool, SWITCH, ATTENTION, BlockArgument()] = False
+    residual_scale: Annotated[float, POSITIVE, ATTENTION, BlockArgument()] = 1.0
     mixer: Annotated[str, one_of(*MIXERS), BlockArgument(("mixer",))] = "attention"
     cross_attention: Annotated[bool, SWITCH] = True
     kernel_size: Annotated[int, SIZE, BlockArgument(("mixer",))] = 3
@@ -187,7 +196,7 @@ class TransformerConfig:
     position_layout: Annotated[str, one_of(*POSITION_LAYOUTS)] = "interleaved"
     num_kv_heads: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
     head_dim: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
-    head_norm: Annotated[str | None, one_of(*NORMS), ATTENTION, BlockArgument()] = None
+    head_norm: Annotated[str | None, one_of(*HEAD_NORMS), ATTENTION, BlockArgument()] = None
     attention_scale: Annotated[float | None, FINITE, BlockArgument(("attention", "mixer_decoder"), "scale")] = None
     attention_soft_cap: Annotated[float | None, POSITIVE, ATTENTION, BlockArgument(name="soft_cap")] = None
     gated: Annotated[bool, SWITCH, EVERY_BLOCK] = False
@@ -204,7 +213,9 @@ class TransformerConfig:
     scale_outputs: Annotated[bool, SWITCH] = False
     output_bias: Annotated[bool, SWITCH] = False
     logits_soft_cap: Annotated[float | None, POSITIVE, DECODERS] = None
+    logits_divisor: Annotated[float, POSITIVE, DECODERS] = 1.0
     scale_embeddings: Annotated[bool, SWITCH] = False
+    embedding_scale: Annotated[float, POSITIVE] = 1.0
     embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
     max_wavelength: Annotated[float, POSITIVE] = 10000.0
     rotary_scaling_factor: Annotated[float, POSITIVE, Needs(positions="rotary")] = 1.0

@@ -73,10 +73,10 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
 
 
 def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:
-    """Compute the logits with any output projection: the scale before it, the bias and the soft cap after it.
+    """Compute the logits with any output projection: scale before it; bias, divisor and soft cap after it.
 
     Args:
-        config: Read for `scale_outputs` and `logits_soft_cap`.
+        config: Read for `scale_outputs`, `logits_divisor` and `logits_soft_cap`.
         hidden_states: (..., D).
         project: The output projection, from (..., D) to (..., V).
         add_bias: Adds the bias of the logits; None if there is none.
@@ -88,5 +88,6 @@ def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callabl
         hidden_states = hidden_states * config.hidden_dim**-0.5
     logits = project(hidden_states)
     logits = logits if add_bias is None else add_bias(logits)
+    logits = logits if config.logits_divisor == 1 else logits / config.logits_divisor
     cap = config.logits_soft_cap
     return logits if cap is None else ops.tanh(logits / cap) * cap

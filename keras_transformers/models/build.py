@@ -100,7 +100,7 @@ def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str
         vocabulary_size=rows,
         hidden_dim=config.embedding_dim or config.hidden_dim,
         num_segments=config.num_segments,
-        scale=config.scale_embeddings,
+        scale=config.scale_embeddings or (config.embedding_scale if config.embedding_scale != 1 else False),
         initializer_range=config.initializer_range if embedding_range is None else embedding_range,
         dtype=dtype,
         name=name,

@@ -113,4 +113,28 @@ DECODER_CASES = {
             999_885_952: sized(262_144, 26, 4, 1152, 6912, num_kv_heads=1, head_dim=256),
         },
     ),
+    "olmo2": Case(
+        families.olmo2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "bias": {"attention_bias": True, "num_kv_heads": 4, "max_wavelength": 500.0},
+            "tied": {"tie_embeddings": True, "eos_ids": [2, 4]},
+        },
+        published={
+            1_484_916_736: sized(100_352, 16, 16, 2048, 8192),
+            7_298_617_344: sized(100_352, 32, 32, 4096, 11_008),
+        },
+    ),
+    "granite": Case(
+        families.granite,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "biases": {"attention_bias": True, "feed_forward_bias": True, "num_kv_heads": 4, "attention_scale": 1.0},
+            "tied": {"tie_embeddings": True, "eos_ids": [2, 4], "max_wavelength": 500.0},
+        },
+        published={
+            2_533_531_648: sized(49_155, 40, 32, 2048, 8192, num_kv_heads=8, tie_embeddings=True),
+        },
+        unusual={"embedding_scale": 3.0, "residual_scale": 0.22, "logits_divisor": 1.5, "attention_scale": 0.3},
+    ),
 }

@@ -7,9 +7,9 @@ from typing import Any
 from keras_transformers.config.block_options import BlockOptions, make_block_options
 from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families.decoders.llama import BLOCK, LLAMA, llama_config
+from keras_transformers.families.decoders.llama import BLOCK, LLAMA, llama_config, named_like
 from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
-from keras_transformers.families.table import Names, with_defaults
+from keras_transformers.families.table import with_defaults
 from keras_transformers.utils.number_checks import is_finite, is_size
 from keras_transformers.utils.untrusted import shown
 
@@ -162,19 +162,6 @@ def _write_gemma2(values: dict[str, Any]) -> dict[str, Any]:
         )
     types = [FULL if blocks[index % len(blocks)].attention_window is None else LOCAL for index in range(num_layers)]
     return write_scale(values) | {TYPES: types, WINDOW: max(windows, default=WINDOW_SIZE)}
-
-
-def named_like(name: str, names: Names = LLAMA) -> dict[str, Any]:
-    """Return the `architectures` and `tasks` of a family whose classes are called as Llama's.
-
-    Args:
-        name: Their name, in place of `"Llama"`.
-        names: Table of Llama.
-    """
-    return {
-        "architectures": {theirs.replace("Llama", name): heads for theirs, heads in names.architectures.items()},
-        "tasks": {task: theirs.replace("Llama", name) for task, theirs in names.tasks.items()},
-    }
 
 
 _FIELDS = {ours: theirs for ours, theirs in LLAMA.fields.items() if ours != "feed_forward_bias"}

@@ -17,11 +17,10 @@ from keras_transformers.families.decoders.gemma import (
     WINDOW,
     check_window,
     gemma_config,
-    named_like,
     read_scale,
     write_scale,
 )
-from keras_transformers.families.decoders.llama import BLOCK, LLAMA
+from keras_transformers.families.decoders.llama import BLOCK, LLAMA, named_like
 from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
 from keras_transformers.families.table import with_defaults
 from keras_transformers.utils.number_checks import is_size
