@@ -17,8 +17,8 @@ from keras_transformers.config.choices import (
     POSITION_LAYOUTS,
     check_combinations,
     check_positions,
-    position_kinds,
 )
+from keras_transformers.config.derived_values import DerivedValues
 from keras_transformers.config.fields import (
     AT_LEAST_ZERO,
     COUNT,
@@ -27,6 +27,7 @@ from keras_transformers.config.fields import (
     NUM_BLOCKS,
     POSITIVE,
     RATE,
+    SHARE,
     SIZE,
     SWITCH,
     TEXT,
@@ -40,17 +41,18 @@ from keras_transformers.config.fields import (
 )
 from keras_transformers.config.filled_values import BIASES, fill_values, has_biases
 from keras_transformers.config.limits import check_limits
+from keras_transformers.config.rotary_scaling import RotaryScaling
 from keras_transformers.utils.untrusted import brief
 
 EVERY_BLOCK = BlockArgument(("attention", "mixer"))
-ENCODERS, TWO_STACKS = Needs(("encoder",)), Needs(("encoder_decoder",))
+ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
 DECODERS = Needs(("decoder", "encoder_decoder"))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
 ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
 
 
 @dataclasses.dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(DerivedValues):
     """Sizes and options of a transformer.
 
     Made by the functions of `keras_transformers.families`, which hold the facts of each family, or by `from_dict`.
@@ -131,7 +133,8 @@ class TransformerConfig:
         embedding_scale: Another factor of token embeddings (Granite).
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
-        rotary_scaling_factor: Divisor of rotary positions: `scaling_factor` of `RotaryPositions`.
+        rotary_scaling: Scale of rotary positions: a `RotaryScaling` or a dict of its values; None for none.
+        partial_rotary_factor: Share of a head, its first units, that rotary positions turn.
         pad_id: Token id of padding; 0 when None, except in a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
@@ -218,7 +221,8 @@ class TransformerConfig:
     embedding_scale: Annotated[float, POSITIVE] = 1.0
     embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
     max_wavelength: Annotated[float, POSITIVE] = 10000.0
-    rotary_scaling_factor: Annotated[float, POSITIVE, Needs(positions="rotary")] = 1.0
+    rotary_scaling: Annotated[RotaryScaling | None, ROTARY] = None
+    partial_rotary_factor: Annotated[float, SHARE, ROTARY, BlockArgument()] = 1.0
     pad_id: Annotated[int | None, TOKEN_ID] = None
     bos_id: Annotated[int | None, TOKEN_ID] = None
     eos_ids: Annotated[tuple[int, ...], TOKEN_IDS] = ()
@@ -236,58 +240,6 @@ class TransformerConfig:
         check_needs(self)
         check_combinations(self)
         check_limits(self)
-
-    @property
-    def position_kinds(self) -> tuple[str, ...]:
-        """Names of the kinds of positions."""
-        return position_kinds(self.positions)
-
-    @property
-    def fill_id(self) -> int:
-        """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
-        return self.pad_id or 0
-
-    @property
-    def output_dim(self) -> int:
-        """Width of the last hidden states: `hidden_dim`, but in a decoder with an `embedding_dim`."""
-        return self.embedding_dim or self.hidden_dim if self.kind == "decoder" else self.hidden_dim
-
-    def num_blocks(self, side: str | None = None) -> int:
-        """Return the number of blocks of a stack.
-
-        Args:
-            side: `"encoder"` or `"decoder"`; may be None if there is one stack.
-        """
-        sides = ("encoder", "decoder") if self.kind == "encoder_decoder" else (self.kind, None)
-        if side not in sides:
-            raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
-        return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
-
-    def shared_block(self, index: int) -> int:
-        """Return the number of the layer that computes a block: the block's own, or that of its group.
-
-        Args:
-            index: Number of the block, from 0.
-        """
-        return index if self.num_block_groups is None else index * self.num_block_groups // self.num_layers
-
-    def block(self, index: int, side: str | None = None) -> BlockOptions:
-        """Return the options of one block, with the configuration's values in place of None.
-
-        Args:
-            index: Number of the block, from 0.
-            side: As for `num_blocks`.
-
-        Returns:
-            `BlockOptions`. `max_wavelength` is a number if the block has rotary positions; if not, it is None, and
-            `rotary` is False.
-        """
-        if not 0 <= index < self.num_blocks(side):
-            raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
-        options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
-        if not (options.rotary and "rotary" in self.position_kinds):
-            return dataclasses.replace(options, rotary=False, max_wavelength=None)
-        return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
 
     def replace(self, **changes: Any) -> TransformerConfig:
         """Return a copy with other values, checked again; `use_bias` replaces all biases that are not given."""

@@ -105,13 +105,14 @@ LLAMA = Names(
         **BIASES,
         "initializer_range": "initializer_range",
         "max_wavelength": "rope_theta",
+        "rotary_scaling": "rope_scaling",
         "tie_embeddings": "tie_word_embeddings",
         "pad_id": "pad_token_id",
         "bos_id": "bos_token_id",
         "eos_ids": "eos_token_id",
     },
     activations=ACTIVATIONS,
-    fixed={"rope_type": "default", "partial_rotary_factor": 1.0},
+    fixed={"partial_rotary_factor": 1.0},
     equal={},
 )
 
