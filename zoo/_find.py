@@ -98,7 +98,7 @@ def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None
         return _of_stored(stored, model2vec_options(stored.values) if stored.config.mixer == "none" else NO_MODULES)
     if layers := layer_tensors(place, given.pickled):
         stored = dataclasses.replace(stored, tensors=partial(_joined, stored.tensors, layers))
-    width = stored.config.hidden_dim
+    width = stored.config.output_dim
     if is_cross_encoder(place):
         return _of_stored(stored, read_cross_encoder(place, stored.values, stored.extra["labels"], width))
     task = {} if stored.config.kind == "encoder_decoder" else {"task": SENTENCE_EMBEDDING}

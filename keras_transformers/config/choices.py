@@ -7,8 +7,9 @@ from typing import Any
 from keras_transformers.config.rotary_scaling import check_scaling
 from keras_transformers.utils.untrusted import shown
 
-NORMS = ("layer", "rms")
-NORM_ORDERS = ("pre", "post")
+NORMS = ("layer", "rms", "offset_rms")
+HEAD_NORMS = (*NORMS, "joint_rms")  # joint: over all heads together
+NORM_ORDERS = ("pre", "post", "res_post", "sandwich")
 ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
 IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
@@ -87,6 +88,7 @@ def check_combinations(config: Any) -> None:
     """
     for check in (
         _check_mixer,
+        _check_parallel,
         _check_sharing,
         _check_encoder_vocabulary,
         _check_blocks,
@@ -116,6 +118,19 @@ def _check_mixer(config: Any) -> None:
     if config.mixer != "attention" and len(set(biases.values())) > 1:
         raise ValueError(
             f"biases that differ need attention: received {biases} with mixer={config.mixer!r}. Give use_bias alone."
+        )
+
+
+def _check_parallel(config: Any) -> None:
+    """Check that parallel sublayers are two, each behind a norm, and that one factor at most scales the embeddings."""
+    if config.parallel and (config.norm_order != "pre" or config.kind == "encoder_decoder"):
+        raise ValueError(
+            "parallel=True needs norm_order='pre' and one stack: received norm_order="
+            f"{config.norm_order!r}, kind={config.kind!r}."
+        )
+    if config.scale_embeddings and config.embedding_scale != 1:
+        raise ValueError(
+            f"scale_embeddings=True is a factor, too: received embedding_scale={config.embedding_scale}. Leave one out."
         )
 
 

@@ -62,7 +62,7 @@ def _fill_biases(config: Any, use_bias: bool) -> None:
     for name, source in sources.items():
         if getattr(config, name) is None:
             _set(config, name, source)
-    if config.norm == "rms":
+    if config.norm != "layer":
         _set(config, "norm_bias", False)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from keras_transformers.config.block_options import BlockOptions
 from keras_transformers.config.choices import (
     CLASSIFIER_POOLINGS,
+    HEAD_NORMS,
     HEAD_TRANSFORMS,
     KINDS,
     MIXERS,
@@ -16,8 +17,8 @@ from keras_transformers.config.choices import (
     POSITION_LAYOUTS,
     check_combinations,
     check_positions,
-    position_kinds,
 )
+from keras_transformers.config.derived_values import DerivedValues
 from keras_transformers.config.fields import (
     AT_LEAST_ZERO,
     COUNT,
@@ -40,16 +41,18 @@ from keras_transformers.config.fields import (
 )
 from keras_transformers.config.filled_values import BIASES, check_use_bias, fill_values, has_biases
 from keras_transformers.config.limits import check_limits
-from keras_transformers.config.rotary_scaling import RotaryScaling, rotary_width
+from keras_transformers.config.rotary_scaling import RotaryScaling
 from keras_transformers.utils.untrusted import brief
 
 EVERY_BLOCK = BlockArgument(("attention", "mixer"))
 ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
+DECODERS = Needs(("decoder", "encoder_decoder"))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
+ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
 
 
 @dataclasses.dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(DerivedValues):
     """Sizes and options of a transformer.
 
     Made by the functions of `keras_transformers.families`, which hold the facts of each family, or by `from_dict`.
@@ -65,10 +68,12 @@ class TransformerConfig:
         max_length: Longest sequence, in tokens.
         num_segments: Rows of the segment embedding; 0 for none.
         embedding_dim: Width of the embeddings, which a dense layer then projects to `hidden_dim` (ALBERT, ELECTRA
-            small); `hidden_dim`, without projection, when None.
+            small); `hidden_dim`, without projection, when None. A decoder projects its token embeddings, before it adds
+            positions, and its last hidden states back to this width, both without bias (OPT 350m).
         num_block_groups: Number of groups of consecutive blocks whose members have the same weights (ALBERT); when
             None, each block has separate weights.
-        dropout: Rate after the embeddings and after each sublayer.
+        dropout: Rate after each sublayer.
+        embedding_dropout: Rate after the embeddings; `dropout` when None.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
         pooler_dropout: Rate before the dense layer of the pooler, if the pooler is the first layer of a classifier.
@@ -83,8 +88,11 @@ class TransformerConfig:
             `"none"` (EuroBERT).
         head_bias: Whether the dense layers at the beginning of heads have biases.
         epsilon: Added to the variance in normalisations.
-        norm: `"layer"` or `"rms"`.
-        norm_order: `"post"` (the paper, BERT) or `"pre"`.
+        norm: `"layer"`, `"rms"` or `"offset_rms"`, whose weights are added to 1 (Gemma).
+        norm_order: `"post"` (the paper, BERT), `"pre"`, `"res_post"` (OLMo 2) or `"sandwich"` (Gemma 2): see
+            `layers.residual`.
+        parallel: Whether the feed-forward layer reads the input of its block, as the attention does (GPT-NeoX).
+        residual_scale: Factor of the output of each sublayer, before it is added (Granite).
         mixer: The layer that mixes tokens: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`. Blocks
             without self-attention have no feed-forward layer; `intermediate_dim` is then the width of the states (both
             directions together) or the channels, and `num_heads` belongs to the cross-attention.
@@ -102,7 +110,8 @@ class TransformerConfig:
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
-        head_norm: Norm of each head's queries and keys, `"layer"` or `"rms"`; None for none.
+        head_norm: Norm of each head's queries and keys, one of the kinds of `norm`, or `"joint_rms"`, one of all heads
+            together (OLMo 2); None for none.
         attention_soft_cap: Bound of the query-key products: `soft_cap` of `Attention`; None for none.
         use_bias: Whether there are biases; the five fields below, where they are None, are filled with it.
         attention_bias: Whether the projections of queries, keys and values have biases.
@@ -117,7 +126,11 @@ class TransformerConfig:
         tie_embeddings: Whether the output projection is the token embedding.
         scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
         output_bias: Whether the language model's logits have a bias.
+        logits_soft_cap: Bound of the language model's logits: x becomes `logits_soft_cap * tanh(x / logits_soft_cap)`
+            (Gemma 2); None for none.
+        logits_divisor: Divisor of the language model's logits (Granite).
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
+        embedding_scale: Another factor of token embeddings (Granite).
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
         rotary_scaling: Scale of rotary positions: a `RotaryScaling` or a dict of its values; None for none.
@@ -157,9 +170,10 @@ class TransformerConfig:
     max_length: Annotated[int, SIZE]
     kind: Annotated[str, one_of(*KINDS)] = "encoder"
     num_segments: Annotated[int, COUNT] = 0
-    embedding_dim: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
+    embedding_dim: Annotated[int | None, SIZE, ONE_STACK_OF_ATTENTION] = None
     num_block_groups: Annotated[int | None, SIZE, ATTENTION_ENCODERS] = None
     dropout: Annotated[float, RATE, EVERY_BLOCK] = 0.1
+    embedding_dropout: Annotated[float | None, RATE] = None
     attention_dropout: Annotated[float, RATE, BlockArgument(("attention", "mixer_decoder"))] = 0.1
     activation_dropout: Annotated[float, RATE, BlockArgument()] = 0.0
     pooler_dropout: Annotated[float, RATE] = 0.0
@@ -173,6 +187,8 @@ class TransformerConfig:
     epsilon: Annotated[float, AT_LEAST_ZERO, EVERY_BLOCK] = 1e-12
     norm: Annotated[str, one_of(*NORMS), EVERY_BLOCK] = "layer"
     norm_order: Annotated[str, one_of(*NORM_ORDERS), EVERY_BLOCK] = "post"
+    parallel: Annotated[bool, SWITCH, ATTENTION, BlockArgument()] = False
+    residual_scale: Annotated[float, POSITIVE, ATTENTION, BlockArgument()] = 1.0
     mixer: Annotated[str, one_of(*MIXERS), BlockArgument(("mixer",))] = "attention"
     cross_attention: Annotated[bool, SWITCH] = True
     kernel_size: Annotated[int, SIZE, BlockArgument(("mixer",))] = 3
@@ -183,7 +199,7 @@ class TransformerConfig:
     position_layout: Annotated[str, one_of(*POSITION_LAYOUTS)] = "interleaved"
     num_kv_heads: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
     head_dim: Annotated[int, SIZE, BlockArgument(("attention", "mixer_decoder"))] = None  # type: ignore[assignment]
-    head_norm: Annotated[str | None, one_of(*NORMS), ATTENTION, BlockArgument()] = None
+    head_norm: Annotated[str | None, one_of(*HEAD_NORMS), ATTENTION, BlockArgument()] = None
     attention_scale: Annotated[float | None, FINITE, BlockArgument(("attention", "mixer_decoder"), "scale")] = None
     attention_soft_cap: Annotated[float | None, POSITIVE, ATTENTION, BlockArgument(name="soft_cap")] = None
     gated: Annotated[bool, SWITCH, EVERY_BLOCK] = False
@@ -199,7 +215,10 @@ class TransformerConfig:
     tie_embeddings: Annotated[bool, SWITCH] = True
     scale_outputs: Annotated[bool, SWITCH] = False
     output_bias: Annotated[bool, SWITCH] = False
+    logits_soft_cap: Annotated[float | None, POSITIVE, DECODERS] = None
+    logits_divisor: Annotated[float, POSITIVE, DECODERS] = 1.0
     scale_embeddings: Annotated[bool, SWITCH] = False
+    embedding_scale: Annotated[float, POSITIVE] = 1.0
     embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
     max_wavelength: Annotated[float, POSITIVE] = 10000.0
     rotary_scaling: Annotated[RotaryScaling | None, ROTARY] = None
@@ -221,60 +240,6 @@ class TransformerConfig:
         check_needs(self)
         check_combinations(self)
         check_limits(self)
-
-    @property
-    def position_kinds(self) -> tuple[str, ...]:
-        """Names of the kinds of positions."""
-        return position_kinds(self.positions)
-
-    @property
-    def rotary_dim(self) -> int:
-        """Width of the part of a head that rotary positions turn."""
-        return rotary_width(self.head_dim, self.partial_rotary_factor)
-
-    @property
-    def fill_id(self) -> int:
-        """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
-        return self.pad_id or 0
-
-    def num_blocks(self, side: str | None = None) -> int:
-        """Return the number of blocks of a stack.
-
-        Args:
-            side: `"encoder"` or `"decoder"`; may be None if there is one stack.
-        """
-        sides = ("encoder", "decoder") if self.kind == "encoder_decoder" else (self.kind, None)
-        if side not in sides:
-            raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
-        return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
-
-    def shared_block(self, index: int) -> int:
-        """Return the number of the layer that computes a block: the block's own, or that of its group.
-
-        Args:
-            index: Number of the block, from 0.
-        """
-        return index if self.num_block_groups is None else index * self.num_block_groups // self.num_layers
-
-    def block(self, index: int, side: str | None = None) -> BlockOptions:
-        """Return the options of one block, with the configuration's values in place of None.
-
-        Args:
-            index: Number of the block, from 0.
-            side: As for `num_blocks`.
-
-        Returns:
-            `BlockOptions`. `max_wavelength` is a number if the block has rotary positions; if not, it and
-            `rotary_scaling` are None, and `rotary` is False.
-        """
-        if not 0 <= index < self.num_blocks(side):
-            raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
-        options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
-        if not (options.rotary and "rotary" in self.position_kinds):
-            return dataclasses.replace(options, rotary=False, max_wavelength=None, rotary_scaling=None)
-        scaling = options.rotary_scaling or self.rotary_scaling
-        base = options.max_wavelength or self.max_wavelength
-        return dataclasses.replace(options, max_wavelength=base, rotary_scaling=scaling)
 
     def replace(self, **changes: Any) -> TransformerConfig:
         """Return a copy with other values, checked again; `use_bias` replaces all biases that are not given."""

@@ -1,10 +1,16 @@
 from keras_transformers.families.baselines.without_attention import convolutional as convolutional
 from keras_transformers.families.baselines.without_attention import recurrent as recurrent
 from keras_transformers.families.baselines.without_attention import static as static
+from keras_transformers.families.decoders.gemma import gemma as gemma
+from keras_transformers.families.decoders.gemma import gemma2 as gemma2
+from keras_transformers.families.decoders.gemma3 import gemma3 as gemma3
 from keras_transformers.families.decoders.gpt import gpt1 as gpt1
 from keras_transformers.families.decoders.gpt import gpt2 as gpt2
+from keras_transformers.families.decoders.granite import granite as granite
 from keras_transformers.families.decoders.llama import llama as llama
 from keras_transformers.families.decoders.mistral import mistral as mistral
+from keras_transformers.families.decoders.olmo2 import olmo2 as olmo2
+from keras_transformers.families.decoders.opt import opt as opt
 from keras_transformers.families.decoders.qwen import qwen2 as qwen2
 from keras_transformers.families.decoders.qwen import qwen3 as qwen3
 from keras_transformers.families.encoder_decoders.bart import bart as bart

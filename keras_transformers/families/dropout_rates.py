@@ -32,7 +32,9 @@ def with_dropout(
     rates: dict[str, Any] = {}
     if rate is not None:
         inner = ["activation_dropout"] if config.activation_dropout or config.family in ONE_RATE else []
-        heads = [name for name in ("pooler_dropout", "classifier_dropout") if getattr(config, name)]
+        heads = [
+            name for name in ("embedding_dropout", "pooler_dropout", "classifier_dropout") if getattr(config, name)
+        ]
         rates = dict.fromkeys(["dropout", "attention_dropout", *inner, *heads], rate)
     if attention_rate is not None:
         rates["attention_dropout"] = attention_rate

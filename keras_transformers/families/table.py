@@ -163,8 +163,9 @@ class Names(NamedTuple):
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
         fallbacks: Tensors that a file may lack, and the name of the tensor that is used instead.
         older: Tensors under their names of today, and the name of each in older files.
-        remote_type: `model_type` of files with remote code, from before the family was in `transformers`;
-            with a dot, it is their `prefix`.
+        remote_type: `model_type` of files with remote code, from before the family was in `transformers`; with a dot,
+            it is their `prefix`. Or of a model that holds this one as a part, such as one that reads images, too.
+        renamed: Prefixes of names in such files, the longest first, and the prefix that stands for each here.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Function that converts the options of config.json to those that `fields` names.
@@ -193,6 +194,7 @@ class Names(NamedTuple):
     fallbacks: dict[str, str] = {}  # noqa: RUF012
     older: dict[str, str] = {}  # noqa: RUF012
     remote_type: str = ""
+    renamed: dict[str, str] = {}  # noqa: RUF012
     tokenizer_class: str = ""
     reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
     variants: dict[str, Names] = {}  # noqa: RUF012
@@ -239,6 +241,8 @@ def modern_name(name: str, names: Names) -> str:
     stem, _, leaf = name.rpartition(".")
     name = f"{stem}.{LEGACY_LEAVES[leaf]}" if leaf in LEGACY_LEAVES else name
     name = name.removeprefix(f"{names.remote_type}.")  # of no remote code: no name begins with a dot
+    theirs = next((prefix for prefix in names.renamed if name.startswith(prefix)), "")
+    name = names.renamed.get(theirs, "") + name.removeprefix(theirs)
     return (
         name if name.startswith((names.prefix, *names.optional)) or name == names.logits_bias else names.prefix + name
     )

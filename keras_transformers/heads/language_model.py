@@ -28,8 +28,8 @@ class OutputBias(keras.layers.Layer):
 def language_model_head(
     config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
 ) -> Tensor:
-    """Compute the logits of the next token by the tied projection or a dense layer, with a scale or a bias in some
-    families.
+    """Compute the logits of the next token by the tied projection or a dense layer; some families have a scale, a bias
+    or a soft cap.
 
     Args:
         config: Sizes and options.
@@ -73,10 +73,10 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
 
 
 def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:
-    """Compute the logits with any output projection: the scale before it, and the bias after it.
+    """Compute the logits with any output projection: scale before it; bias, divisor and soft cap after it.
 
     Args:
-        config: Read for `scale_outputs`.
+        config: Read for `scale_outputs`, `logits_divisor` and `logits_soft_cap`.
         hidden_states: (..., D).
         project: The output projection, from (..., D) to (..., V).
         add_bias: Adds the bias of the logits; None if there is none.
@@ -87,4 +87,7 @@ def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callabl
     if config.scale_outputs:
         hidden_states = hidden_states * config.hidden_dim**-0.5
     logits = project(hidden_states)
-    return logits if add_bias is None else add_bias(logits)
+    logits = logits if add_bias is None else add_bias(logits)
+    logits = logits if config.logits_divisor == 1 else logits / config.logits_divisor
+    cap = config.logits_soft_cap
+    return logits if cap is None else ops.tanh(logits / cap) * cap

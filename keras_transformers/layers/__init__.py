@@ -11,7 +11,7 @@ from keras_transformers.layers.blocks.mixer_encoder_block import MixerEncoderBlo
 from keras_transformers.layers.blocks.residual import residual
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.core.embedding import TokenEmbedding
-from keras_transformers.layers.core.layer_norm import LayerNormalization, RMSNormalization
+from keras_transformers.layers.core.layer_norm import LayerNormalization, OffsetRMSNormalization, RMSNormalization
 from keras_transformers.layers.mixers.convolution import Convolution
 from keras_transformers.layers.mixers.recurrence import Recurrence
 from keras_transformers.layers.positions.absolute import (
@@ -41,6 +41,7 @@ __all__ = [
     "LearnedPositions",
     "MixerDecoderBlock",
     "MixerEncoderBlock",
+    "OffsetRMSNormalization",
     "PositionIds",
     "RMSNormalization",
     "Recurrence",

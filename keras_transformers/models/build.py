@@ -58,6 +58,8 @@ def check_outputs(outputs: Iterable[str], config: TransformerConfig) -> tuple[st
 def _has_output(config: TransformerConfig, name: str) -> bool:
     if name == "cross_attention_scores":
         return config.cross_attention
+    if name == "all_hidden_states" and config.output_dim != config.hidden_dim:
+        return False  # the last ones have another width
     return config.mixer == "attention" or "scores" not in name
 
 
@@ -99,7 +101,7 @@ def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str
         vocabulary_size=rows,
         hidden_dim=config.embedding_dim or config.hidden_dim,
         num_segments=config.num_segments,
-        scale=config.scale_embeddings,
+        scale=config.scale_embeddings or (config.embedding_scale if config.embedding_scale != 1 else False),
         initializer_range=config.initializer_range if embedding_range is None else embedding_range,
         dtype=dtype,
         name=name,
@@ -108,6 +110,8 @@ def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str
 
 def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
     embedding_layers, name = [], f"{prefix}position_embedding"
+    if config.output_dim != config.hidden_dim:
+        embedding_layers.append(_projection(config, config.hidden_dim, dtype, "token_projection", use_bias=False))
     if config.position_offset:
         rows = {"pad_id": config.fill_id, "offset": config.position_offset}
         embedding_layers.append(TokenPositions(**rows, name=f"{prefix}position_rows"))
@@ -118,12 +122,16 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
         embedding_layers.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
         embedding_layers.append(_norm(config, dtype, f"{prefix}embedding_norm"))
-    embedding_layers.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout"))
-    if config.embedding_dim:
-        initializer = dense_initializer(config.initializer_range)
-        projection = {"kernel_initializer": initializer, "dtype": dtype, "name": "embedding_projection"}
-        embedding_layers.append(Dense(config.hidden_dim, **projection))
+    rate = config.dropout if config.embedding_dropout is None else config.embedding_dropout
+    embedding_layers.append(Dropout(rate, dtype=dtype, name=f"{prefix}embedding_dropout"))
+    if config.embedding_dim and config.kind == "encoder":
+        embedding_layers.append(_projection(config, config.hidden_dim, dtype, "embedding_projection"))
     return embedding_layers
+
+
+def _projection(config: TransformerConfig, width: int, dtype: str, name: str, use_bias: bool = True) -> Dense:
+    initializer = dense_initializer(config.initializer_range)
+    return Dense(width, use_bias=use_bias, kernel_initializer=initializer, dtype=dtype, name=name)
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
@@ -218,11 +226,13 @@ def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    if config.norm_order == "post":  # each block ends with a norm
-        return []
-    final_layers = [_norm(config, dtype, f"{prefix}final_norm")]
-    if config.final_dropout:
-        final_layers.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
+    final_layers: list[keras.layers.Layer] = []
+    if config.norm_order != "post":  # each block of which ends with a norm
+        final_layers.append(_norm(config, dtype, f"{prefix}final_norm"))
+        if config.final_dropout:
+            final_layers.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
+    if config.output_dim != config.hidden_dim:
+        final_layers.append(_projection(config, config.output_dim, dtype, "output_projection", use_bias=False))
     return final_layers
 
 
@@ -250,6 +260,8 @@ def embed(
     if segment_ids is not None and embedding.num_segments == 1:
         segment_ids = segment_ids * 0  # both texts of a pair are in the only segment, as in RoBERTa
     hidden_states = embedding(token_ids, segment_ids=segment_ids)  # (B, T, D)
+    if "token_projection" in layers:
+        hidden_states = layers["token_projection"](hidden_states)
     if "position_rows" in layers:
         positions = layers["position_rows"](token_ids)  # (B, T)
     if "position_embedding" in layers:
@@ -261,8 +273,8 @@ def embed(
 
 
 def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
-    """Apply the norm and the dropout after the last block, if the model has them."""
-    for name in ("final_norm", "final_dropout"):
+    """Apply the norm, the dropout and the projection after the last block, if the model has them."""
+    for name in ("final_norm", "final_dropout", "output_projection"):
         if name in layers:
             hidden_states = layers[name](hidden_states)  # (B, T, D)
     return hidden_states

@@ -156,7 +156,7 @@ def sentence_embedding(
         return sparse_parts(setup, options, known, similarity or "dot")
     ways, dense = check_pooling(pooling), check_layers(dense)
     check_static(setup.config, ways, include_prompt)
-    dim = width_of(dense, setup.config.hidden_dim * len(ways))
+    dim = width_of(dense, setup.config.output_dim * len(ways))
     similarity = "cosine" if similarity is None else similarity
     kept = check_truncation(truncate_dim, dim)
     learned = _learned(setup, loss, dim, matryoshka, known)

@@ -16,19 +16,16 @@ from family_cases import CASES, ENCODERS
 from family_tokenizers import write_tokenizer
 from messages import messages
 from token_rows import differing, mismatches, rough_texts
-from training_steps import LOSSES, our_gradients, random_labels, relative_difference, their_gradients
+from training_steps import LABELS, LOSSES, compare, cut, read_by_them
 
 import zoo
-from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of
-from keras_transformers.checkpoints.weights.loading import load_weights
-from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.families import electra
 from keras_transformers.text.graph.compile import compile_text
 
 pytestmark = pytest.mark.parity
 BOUND, LENGTH = 1e-4, 64
-LABELS = ["no", "perhaps", "yes"]
 STEPS = [(name, task) for name in ENCODERS for task in LOSSES if task in FAMILIES[CASES[name].family].tasks]
 # The models of real size: entries of the zoo, and ELECTRA's generator, whose embeddings are wider than its blocks.
 GENERATOR = electra(30_522, num_layers=12, num_heads=4, hidden_dim=256, intermediate_dim=1024, embedding_dim=768)
@@ -38,7 +35,6 @@ MODELS = (
     "gte_base_en_v1_5", "gte_multilingual_base", "eurobert_210m",
 )  # fmt: skip
 GAIN = 0.5  # with the usual one, the tokens of a deep post-norm model grow alike, and attention has no gradient
-MOST_ROWS = 32_000  # of a token embedding: larger vocabularies are cut, for the memory
 
 
 def test_every_family_of_the_zoo_is_compared_at_real_size():
@@ -77,55 +73,6 @@ def test_models_of_real_size(tmp_path, ours, theirs, capsys, name):
 def report(capsys, name, found):
     with capsys.disabled():
         print(f"\n{name}: " + ", ".join(f"{what} {value:.1e}" for what, value in found.items()))
-
-
-def cut(config):
-    """Return a configuration of at most so many tokens; special tokens behind them are left out."""
-    if config.vocabulary_size <= MOST_ROWS:
-        return config
-    kept = config.pad_id if config.pad_id < MOST_ROWS else 0
-    eos_ids = tuple(token for token in config.eos_ids if token < MOST_ROWS)
-    bos_id = config.bos_id if config.bos_id is not None and config.bos_id < MOST_ROWS else None
-    return config.replace(vocabulary_size=MOST_ROWS, pad_id=kept, bos_id=bos_id, eos_ids=eos_ids)
-
-
-def compare(folder, ours, theirs, config, task, rows, length, **options):
-    """Read a random checkpoint of `transformers`, take a step in both, write ours: the largest differences."""
-    architecture = architecture_of(task, config.family)
-    named = {"labels": LABELS, "problem": "single_label"} if task.endswith("classification") else {}
-    settings = make_config(config, architecture, **named)
-    reference = theirs.make(folder / "theirs", architecture, **options, **settings)
-    again, extra = read_config(folder / "theirs")
-    assert again == config
-    model = ours.build(config, architecture, len(LABELS))
-    load_weights(model, folder / "theirs")
-
-    inputs = ours.batch(config, rows, length)
-    expected = theirs.predict(reference, inputs)
-    largest = max(float(abs(array).max()) for array in expected.values())
-    found = {"logits": ours.difference(ours.predict(model, inputs), expected), "largest logit": largest}
-    save_folder(folder / "ours", model, config, None, **extra)
-    written = read_by_them(type(reference), folder / "ours")
-    assert ours.difference(theirs.predict(written, inputs), expected) < 1e-6
-
-    num_classes = {"masked_lm": config.vocabulary_size, "replaced_tokens": 2}.get(task, len(LABELS))
-    labels = random_labels(task, num_classes, inputs["padding_mask"])
-    loss, gradients = our_gradients(model, inputs, labels, task)
-    their_loss, expected = their_gradients(reference, theirs.inputs(reference, inputs), labels)
-    assert loss == pytest.approx(their_loss, rel=1e-5)
-    for weight, gradient in zip(model.trainable_weights, gradients, strict=True):
-        weight.assign(gradient)
-    save_folder(folder / "gradients", model, config, None, **extra)  # under their names, in their shapes
-    written = read_by_them(type(reference), folder / "gradients")
-    arrays = {name: weight.detach().numpy() for name, weight in written.named_parameters()}
-    return found | {"gradients": relative_difference(arrays, expected)}
-
-
-def read_by_them(kind, folder):
-    """Return a model of `transformers` from a folder that holds its tensors and no others."""
-    model, report = kind.from_pretrained(folder, output_loading_info=True)
-    assert not any(report.values()), report
-    return model.eval()
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_a_config_does_not_change():
         ({"num_kv_heads": 3}, "num_heads=4, num_kv_heads=3"),
         ({"dropout": 1.0}, r"dropout must be a rate in \[0, 1\): received 1.0"),
         ({"attention_dropout": -0.1}, "attention_dropout must be a rate"),
-        ({"norm": "batch"}, r"norm must be one of \('layer', 'rms'\): received 'batch'"),
+        ({"norm": "batch"}, r"norm must be one of \('layer', 'rms', 'offset_rms'\): received 'batch'"),
         ({"norm_order": "both"}, "norm_order must be one of"),
         ({"positions": "none"}, "positions must be one of"),
         ({"positions": "disentangled"}, "disentangled positions need .* position_buckets=None"),

@@ -13,7 +13,9 @@ from keras_transformers.models import decoder
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"tie_embeddings": False}, {"output_bias": True}, {"scale_outputs": True}], ids=str
+    "options",
+    [{}, {"tie_embeddings": False}, {"output_bias": True}, {"scale_outputs": True}, {"logits_soft_cap": 0.5}],
+    ids=str,
 )
 def test_logits_are_products_with_the_output_matrix(options):
     config = gpt2(20, 1, 2, 8, max_length=16, **options)
@@ -29,6 +31,8 @@ def test_logits_are_products_with_the_output_matrix(options):
     tied = weights["token_embedding/embeddings"].T
     expected = outputs["hidden_states"] @ (tied if config.tie_embeddings else weights["lm_head/kernel"])
     expected = expected * (8**-0.5 if config.scale_outputs else 1) + weights.get("output_bias/bias", 0)
+    if cap := config.logits_soft_cap:
+        expected = cap * np.tanh(expected / cap)
     np.testing.assert_allclose(outputs["logits"], expected, atol=1e-4)
     np.testing.assert_allclose(to_numpy(head_of(config, model)(outputs["hidden_states"])), expected, atol=1e-4)
 

@@ -2,61 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from decoder_cases import DECODER_CASES
+from family_case import STACKS, Case, sized
 
 from keras_transformers import families
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.checkpoints.settings.names import FAMILIES, architecture_of
-from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.encoders.modernbert import windowed
-
-SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
-STACKS = SIZES | {"num_layers": 1, "num_decoder_layers": 2, "intermediate_dim": 24}
-# Of models that are compared with those of `transformers`. A value that is lost on the way to it shows: none is usual.
-UNUSUAL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24, "epsilon": 1e-2,
-           "pad_id": 3}  # fmt: skip
-
-
-class Case(NamedTuple):
-    """What tests know of a family beyond its tables.
-
-    Args:
-        make: The family's function.
-        own: Options of its small models, where it needs some.
-        variants: More small models that are compared with those of `transformers`, by name: options of each.
-        published: Arguments of `make` by the number of weights that they make, as published: of an encoder with its
-            pooler, if it has one, or of a language model.
-        is_ours: Whether no class of `transformers` computes it.
-        unusual: Options in place of those of `UNUSUAL`, which the family's format cannot hold.
-    """
-
-    make: Callable[..., TransformerConfig]
-    own: Mapping[str, Any] = {}
-    variants: Mapping[str, Mapping[str, Any]] = {}
-    published: Mapping[int, Mapping[str, Any]] = {}
-    unusual: Mapping[str, Any] = {}
-    is_ours: bool = False
-
-    @property
-    def family(self) -> str:
-        """Return the family's name in config.json."""
-        return self.small().family
-
-    def small(self, **options: Any) -> TransformerConfig:
-        """Return a small configuration; any field may be changed."""
-        return self.make(**(SIZES | {**self.own} | options))
-
-    def compared(self, variant: str = "") -> TransformerConfig:
-        """Return a small configuration with values that are not the usual ones."""
-        own = {**self.own, **UNUSUAL, **self.unusual, **(self.variants[variant] if variant else {})}
-        return self.make(**(SIZES | own))
-
-
-def sized(*sizes: int, **options: Any) -> dict[str, Any]:
-    """Return arguments of a family's function: vocabulary, layers, heads, width and perhaps the inner width."""
-    return {**dict(zip(families.sizes.SIZES, sizes, strict=False)), **options}
-
 
 # Two stacks; their formats hold no epsilon.
 PAIR = {"own": STACKS, "unusual": {"epsilon": 1e-5, "num_decoder_layers": 2}}
@@ -187,59 +141,7 @@ CASES = {
             434_012_160: sized(128_100, 24, 16, 1024),
         },
     ),
-    "gpt1": Case(
-        families.gpt1,
-        variants={"silu": {"activation": "silu", "pad_id": 3}},
-        published={116_534_784: sized(40478, 12, 12, 768)},
-    ),
-    "gpt2": Case(
-        families.gpt2,
-        variants={
-            "gelu-inner": {"activation": "gelu", "intermediate_dim": 40, "bos_id": 1, "eos_ids": [1]},
-            "untied": {"tie_embeddings": False},
-        },
-        published={124_439_808: sized(50257, 12, 12, 768)},
-    ),
-    "llama": Case(
-        families.llama,
-        own={"intermediate_dim": 24, "num_kv_heads": 2},
-        variants={
-            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
-            "bias": {"use_bias": True, "num_kv_heads": 4, "eos_ids": [2, 4], "pad_id": 3},
-            "bias of attention": {"attention_bias": True},
-            "bias of feed-forward": {"feed_forward_bias": True},
-        },
-        published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
-    ),
-    "mistral": Case(
-        families.mistral,
-        own={"intermediate_dim": 24, "num_kv_heads": 2},
-        variants={
-            "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
-            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
-        },
-        published={7_241_732_096: sized(32000, 32, 32, 4096, 14336, num_kv_heads=8)},
-    ),
-    "qwen2": Case(
-        families.qwen2,
-        own={"intermediate_dim": 24, "num_kv_heads": 2},
-        variants={
-            "windows": {"block_options": [{}, {"attention_window": 3}], "num_kv_heads": 4},
-            "tied": {"tie_embeddings": True, "max_wavelength": 500.0, "eos_ids": [2, 4], "pad_id": 3},
-        },
-        published={494_032_768: sized(151_936, 24, 14, 896, 4864, num_kv_heads=2, tie_embeddings=True)},
-    ),
-    "qwen3": Case(
-        families.qwen3,
-        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
-        variants={
-            "windows": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
-            "biases": {"attention_bias": True, "tie_embeddings": True, "head_dim": 8},
-        },
-        published={
-            596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
-        },
-    ),
+    **DECODER_CASES,
     "transformer": Case(
         families.transformer,
         own=STACKS,

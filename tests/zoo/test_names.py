@@ -80,6 +80,10 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "distilgpt2": 81_912_576,
     "smollm2_135m": 134_515_008,
     "smollm2_360m": 361_821_120,
+    "gemma2_2b": 2_614_341_888,
+    "gemma3_270m": 268_098_176,
+    "gemma3_1b": 999_885_952,
+    "embeddinggemma_300m": 302_863_104,
     "opus_mt_en_de": 73_944_309,
     "t5_small": 60_506_624,
     "t5_base": 222_903_552,
@@ -123,6 +127,15 @@ def test_parameters_are_the_published_ones(name, parameters):
     assert zoo.describe(name).parameters == parameters
 
 
+GEMMA3 = {
+    "architectures": ["Gemma3ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
+    "attn_logit_softcapping": None, "bos_token_id": 2, "eos_token_id": 1, "final_logit_softcapping": None,
+    "head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
+    "max_position_embeddings": 32768, "model_type": "gemma3_text", "num_attention_heads": 4, "num_key_value_heads": 1,
+    "pad_token_id": 0, "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000,
+    "rope_scaling": None, "rope_theta": 1000000, "sliding_window": 512, "use_cache": True, "vocab_size": 262144,
+}  # fmt: skip
+TYPES = [*["sliding_attention"] * 5, "full_attention"]
 # The config.json of the release, but for what says nothing of the model.
 RELEASED = {
     "roberta_base": {
@@ -204,6 +217,29 @@ RELEASED = {
         "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1,
         "rms_norm_eps": 1e-05, "rope_interleaved": False, "rope_scaling": None, "rope_theta": 100000,
         "tie_word_embeddings": True, "torch_dtype": "bfloat16", "use_cache": True, "vocab_size": 49152,
+    },
+    "gemma2_2b": {
+        "architectures": ["Gemma2ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
+        "attn_logit_softcapping": 50.0, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": 1,
+        "final_logit_softcapping": 30.0, "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
+        "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2304, "initializer_range": 0.02,
+        "intermediate_size": 9216, "max_position_embeddings": 8192, "model_type": "gemma2", "num_attention_heads": 8,
+        "num_hidden_layers": 26, "num_key_value_heads": 4, "pad_token_id": 0, "query_pre_attn_scalar": 256,
+        "rms_norm_eps": 1e-06, "rope_theta": 10000.0, "sliding_window": 4096, "torch_dtype": "float32",
+        "use_cache": True, "vocab_size": 256000,
+    },
+    "gemma3_270m": GEMMA3 | {
+        "_sliding_window_pattern": 6, "hidden_size": 640, "intermediate_size": 2048, "layer_types": TYPES * 3,
+        "num_hidden_layers": 18, "use_bidirectional_attention": False,
+    },
+    "gemma3_1b": GEMMA3 | {
+        "cache_implementation": "hybrid", "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 26,
+        "sliding_window_pattern": 6,
+    },
+    "embeddinggemma_300m": GEMMA3 | {
+        "_sliding_window_pattern": 6, "architectures": ["Gemma3TextModel"], "hidden_size": 768,
+        "intermediate_size": 1152, "layer_types": TYPES * 4, "max_position_embeddings": 2048,
+        "num_attention_heads": 3, "num_hidden_layers": 24, "use_bidirectional_attention": True,
     },
     "opus_mt_en_de": {
         "_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": False,

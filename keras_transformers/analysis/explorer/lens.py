@@ -67,7 +67,7 @@ class Lens(NamedTuple):
     Args:
         places: The questions.
         is_sum: Whether the logit of each answer is the sum of the parts that steps and biases add.
-        norm_order: `"pre"` or `"post"`.
+        norm_order: The configuration's.
     """
 
     places: tuple[LensPlace, ...]

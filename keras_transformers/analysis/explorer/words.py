@@ -191,4 +191,14 @@ def _norms(config: TransformerConfig) -> str:
         return (
             f"{norm} is applied before each sub-layer (pre-norm): nothing rescales the residual stream between blocks."
         )
+    if config.norm_order == "sandwich":
+        return (
+            f"{norm} is applied before each sub-layer, and another one to its output before it is added (sandwich): "
+            "nothing rescales the residual stream between blocks."
+        )
+    if config.norm_order == "res_post":
+        return (
+            f"{norm} is applied to the output of each sub-layer before it is added: nothing rescales the residual "
+            "stream between blocks."
+        )
     return f"{norm} follows each addition (post-norm): it rescales the stream on its way up."

@@ -19,7 +19,7 @@ class Seen(NamedTuple):
         part: The name of the sub-layer, one of `SUBLAYERS`.
         inputs: The inputs of the block besides the hidden states.
         read: (1, T, D), the input of the sub-layer.
-        added: (1, T, D), its output.
+        added: (1, T, D), its output; after the norm of it, if there is one, and the scale.
         states: (1, T, D), the hidden states after it.
     """
 
@@ -56,7 +56,9 @@ class Watched:
         """Return the function that replaces `Block.adder`'s: the block calls it for each of its sub-layers."""
         parts = iter(self.parts)
 
-        def add(hidden_states: Any, sublayer: Callable, norm: Callable | None, output_norm: Any = None) -> tuple:
+        def add(
+            hidden_states: Any, sublayer: Callable, norm: Any, output_norm: Any = None, source: Any = None
+        ) -> tuple:
             seen: dict[str, Any] = {}
 
             def read(x: Any) -> Any:
@@ -64,12 +66,21 @@ class Watched:
                 return sublayer(x)
 
             def note(output: Any) -> Any:  # in the place of the dropout, which does nothing here
-                seen["added"] = output
+                seen["added"] = output * scale
                 return output
 
-            order = self.block.norm_order
-            states, *more = residual(hidden_states, read, norm, note, order, output_norm)  # (1, T, D)
+            order, scale = self.block.norm_order, self.block.residual_scale
+            if order == "res_post":
+                norm = _then(norm, note)
+            states, *more = residual(
+                hidden_states, read, norm, note, order, output_norm and _then(output_norm, note), scale, source
+            )  # (1, T, D)
             self.see(Seen(next(parts), self.inputs, states=states, **seen))
             return states, *more
 
         return add
+
+
+def _then(norm: Callable | None, note: Callable) -> Callable:
+    """Return a norm whose output is noted."""
+    return lambda output: note(output if norm is None else norm(output))

@@ -34,6 +34,7 @@ FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
     "dropout",
+    "embedding_dropout",
     "activation_dropout",
     "pooler_dropout",
     "classifier_dropout",

@@ -95,7 +95,7 @@ def save_folder(
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
         is_static = config.mixer == "none"
-        sentence_transformer = {"hidden_dim": config.hidden_dim, "is_static": is_static, **sentence_transformer}
+        sentence_transformer = {"hidden_dim": config.output_dim, "is_static": is_static, **sentence_transformer}
     of_tokenizer = {"max_length": max_length, **({"has_segments": True} if config.num_segments > 1 else {})}
     _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
 

@@ -115,3 +115,16 @@ LLAMA = Names(
     fixed={"partial_rotary_factor": 1.0},
     equal={},
 )
+
+
+def named_like(name: str, names: Names = LLAMA) -> dict[str, Any]:
+    """Return the `architectures` and `tasks` of a family whose classes are called as Llama's.
+
+    Args:
+        name: Their name, in place of `"Llama"`.
+        names: Table of Llama.
+    """
+    return {
+        "architectures": {theirs.replace("Llama", name): heads for theirs, heads in names.architectures.items()},
+        "tasks": {task: theirs.replace("Llama", name) for task, theirs in names.tasks.items()},
+    }

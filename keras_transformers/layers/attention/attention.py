@@ -12,7 +12,7 @@ from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call, check_heads, checked_share, checked_window
 from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
-from keras_transformers.layers.attention.projections import distance_vectors, keys_and_values, merge, queries
+from keras_transformers.layers.attention.projections import JOINT, distance_vectors, keys_and_values, merge, queries
 from keras_transformers.layers.attention.scores import ALL_KEYS, ScoreOptions, Visible
 from keras_transformers.layers.core.dense import built_dense, length_of, with_length
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
@@ -59,8 +59,9 @@ class Attention(ReturnsCache, DenseOwner):
         output_bias: Whether the output layer has a bias; `use_bias` when None.
         soft_cap: Bound of the scaled products: x becomes `soft_cap * tanh(x / soft_cap)` before biases and masks (Gemma
             Team 2024, https://arxiv.org/abs/2408.00118); None for none.
-        head_norm: The norm of each head's queries and keys, before rotary positions: `"rms"` or `"layer"`, with one
-            weight for each of the H (Henry et al. 2020, https://arxiv.org/abs/2010.04245); None for none.
+        head_norm: The norm of each head's queries and keys, before rotary positions, with one weight for each of the H:
+            a `norm` of `EncoderBlock` (Henry et al. 2020, https://arxiv.org/abs/2010.04245). Or `"joint_rms"`, one of
+            all heads together, with N * H and K * H weights (OLMo 2, https://arxiv.org/abs/2501.00656). None for none.
         epsilon: Added to the variance in these norms.
         partial_rotary_factor: Share of a head, its first units, that `rotary` turns (GPT-NeoX, Black et al. 2022,
             https://arxiv.org/abs/2204.06745).
@@ -180,9 +181,10 @@ class Attention(ReturnsCache, DenseOwner):
         self.value = built_dense(self, "value", self.num_kv_heads * value_dim, context_shape, gain)
         heads_shape = (None, None, self.num_heads * value_dim)
         self.output_dense = built_dense(self, "output", width, heads_shape, use_bias=self.output_bias)
-        for norm in (self.query_norm, self.key_norm):
+        for norm, heads in ((self.query_norm, self.num_heads), (self.key_norm, self.num_kv_heads)):
             if norm is not None:
-                norm.build((None, None, None, self.head_dim))
+                is_joint = self.head_norm.startswith(JOINT)
+                norm.build((None, heads * self.head_dim) if is_joint else (None, None, None, self.head_dim))
 
     def call(
         self, hidden_states, context=None, key=None, *, attention_mask=None, padding_mask=None, use_causal_mask=False,
@@ -257,6 +259,5 @@ def _head_norms(norm: str | None, epsilon: float, dtype: str, use_bias: bool) ->
     """Return the norms of each head's queries and keys; None for both without a kind of norm."""
     if norm is None:
         return None, None
-    return make_norm(norm, epsilon, dtype, "query_norm", use_bias), make_norm(
-        norm, epsilon, dtype, "key_norm", use_bias
-    )
+    kind = norm.removeprefix(JOINT)
+    return tuple(make_norm(kind, epsilon, dtype, name, use_bias) for name in ("query_norm", "key_norm"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -12,8 +13,12 @@ from keras_transformers.layers.core.dense import length_of, without_length
 from keras_transformers.layers.positions.rotary import rotate
 from keras_transformers.utils.tensor_types import Tensor
 
+JOINT = "joint_"  # of a norm of all heads together
 
-def project(dense: keras.layers.Layer, x: Tensor, length: Tensor | int, heads: int) -> Tensor:
+
+def project(
+    dense: keras.layers.Layer, x: Tensor, length: Tensor | int, heads: int, norm: Callable | None = None
+) -> Tensor:
     """Project (B, T, D) to the vectors of heads, (B, heads, T, H).
 
     Args:
@@ -21,8 +26,10 @@ def project(dense: keras.layers.Layer, x: Tensor, length: Tensor | int, heads: i
         x: (B, T, D).
         length: T.
         heads: The number of heads.
+        norm: Norm of all heads together, from (B * T, heads * H) to the same.
     """
     projected = dense(without_length(x))  # (B * T, heads * H)
+    projected = projected if norm is None else norm(projected)
     width = projected.shape[-1] // heads
     if x.shape[1] == 1:
         return ops.reshape(projected, (-1, heads, 1, width))
@@ -57,8 +64,8 @@ def queries(
         length: T, if it is known.
     """
     length = length_of(hidden_states) if length is None else length
-    query = project(attention.query, hidden_states, length, attention.num_heads)
-    query = query if attention.query_norm is None else attention.query_norm(query)
+    joint, each = _norms(attention, attention.query_norm)
+    query = each(project(attention.query, hidden_states, length, attention.num_heads, joint))
     return (query if rotary is None else rotate(query, rotary)) * ops.cast(scale, query.dtype)
 
 
@@ -72,9 +79,16 @@ def keys(attention: Any, source: Tensor, rotary: Any, length: Tensor | int | Non
         length: S, if it is known.
     """
     length = length_of(source) if length is None else length
-    key = project(attention.key, source, length, attention.num_kv_heads)
-    key = key if attention.key_norm is None else attention.key_norm(key)
+    joint, each = _norms(attention, attention.key_norm)
+    key = each(project(attention.key, source, length, attention.num_kv_heads, joint))
     return key if rotary is None else rotate(key, rotary)
+
+
+def _norms(attention: Any, norm: Callable | None) -> tuple[Callable | None, Callable]:
+    """Return the norm of all heads together, if it is one, and the norm of each."""
+    if norm is None:
+        return None, lambda x: x
+    return (norm, lambda x: x) if attention.head_norm.startswith(JOINT) else (None, norm)
 
 
 def keys_and_values(attention: Any, context: Tensor, key: Tensor | None, rotary: Any) -> dict[str, Tensor]:

@@ -140,6 +140,8 @@ def _block_options(theirs: Any, ours: Any) -> list[Option]:
     there, inner = theirs.get_config(), ours.feed_forward
     options = [
         ("norm_order", NORM_ORDERS[there["normalize_first"]], ours.norm_order),
+        ("parallel", False, ours.parallel),
+        ("residual_scale", 1.0, ours.residual_scale),
         ("feed_forward_class", "FeedForward", type(inner).__name__),
     ]
     if not isinstance(inner, FeedForward):

@@ -145,13 +145,14 @@ class DecoderBlock(ReturnsCache, SublayerBlock):
         if cache is not None:
             own, of_context = parted(cache)
         writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place}
-        source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
+        of_encoder = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
 
         def cross_attend(x):
             if cache is None:
-                return self.cross_attention(x, context, **source, **asks)
-            return attend_as_queries_of_one_row(self.cross_attention, x, of_context, **source, **asks)
+                return self.cross_attention(x, context, **of_encoder, **asks)
+            return attend_as_queries_of_one_row(self.cross_attention, x, of_context, **of_encoder, **asks)
 
+        source = hidden_states if self.parallel else None
         attend, add = partial(self.attention, **visible, **writes, **asks), self.adder(training)
         hidden_states, new, *scores = add(
             hidden_states, attend, self.attention_norm, output_norm=self.attention_output_norm
@@ -162,7 +163,7 @@ class DecoderBlock(ReturnsCache, SublayerBlock):
             new, scores = joined(new, cross), scores + cross_scores
         feed_forward = partial(self.feed_forward, training=training)
         norms = self.feed_forward_norm, self.feed_forward_output_norm
-        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1])  # (B, T, D)
+        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1], source=source)  # (B, T, D)
         return wanted.outputs(hidden_states, new, scores)
 
     def _check(self, hidden_states, context, cache, cache_positions):

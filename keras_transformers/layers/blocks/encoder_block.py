@@ -29,8 +29,12 @@ class EncoderBlock(SublayerBlock):
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
         activation: As in `FeedForward`.
-        norm: `"layer"` or `"rms"`.
+        norm: `"layer"`, `"rms"` or `"offset_rms"`.
         norm_order: `"post"`, `"pre"`, `"res_post"` or `"sandwich"`: see `layers.residual`.
+        residual_scale: Factor of what each sublayer adds.
+        parallel: Whether the feed-forward layer reads the block's input, as the attention does: `x + attention(norm(x))
+            + feed_forward(norm'(x))`, of GPT-J and GPT-NeoX (Black et al. 2022, https://arxiv.org/abs/2204.06745).
+            It needs `norm_order="pre"`.
         epsilon: Added to the variance in normalisations.
         use_bias: Whether dense layers have biases.
         norm_bias: Whether layer norms have biases; `use_bias` when None.
@@ -139,11 +143,12 @@ class EncoderBlock(SublayerBlock):
         if relative_positions is not None:
             table, rows = relative_positions
             visible["relative_positions"] = self.dropout(table, training=training), rows
+        source = hidden_states if self.parallel else None
         attend, add = partial(self.attention, **visible, **asks), self.adder(training)
         hidden_states, *scores = add(hidden_states, attend, self.attention_norm, output_norm=self.attention_output_norm)
         feed_forward = partial(self.feed_forward, training=training)
         norms = self.feed_forward_norm, self.feed_forward_output_norm
-        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1])  # (B, T, D)
+        hidden_states, *_ = add(hidden_states, feed_forward, norms[0], output_norm=norms[1], source=source)  # (B, T, D)
         return wanted.outputs(hidden_states, None, scores)
 
     def compute_output_spec(

@@ -12,7 +12,7 @@ from keras import ops
 from keras_transformers.layers.blocks.residual import NORM_ORDERS, residual
 from keras_transformers.layers.core.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.core.dropout import GIVEN_SEEDS, Dropout
-from keras_transformers.layers.interface.input_checks import check_choice
+from keras_transformers.layers.interface.input_checks import check_choice, check_positive
 from keras_transformers.layers.interface.layer_options import Layer
 from keras_transformers.utils.keras_private import all_layers, with_mask_of
 from keras_transformers.utils.tensor_types import Tensor
@@ -23,6 +23,8 @@ class Block(Layer):
 
     Args:
         norm_order: `"post"`, `"pre"`, `"res_post"` or `"sandwich"`, as in `residual`, of all sublayers.
+        residual_scale: Factor of what each sublayer adds.
+        parallel: Whether the feed-forward layer reads the block's input, as the attention does; only in `"pre"`.
 
     Attributes:
         remat: Whether a training step computes the inner values of the block twice, instead of keeping them. It is set
@@ -31,10 +33,13 @@ class Block(Layer):
 
     remat = False
 
-    def __init__(self, norm_order: str, **kwargs: Any):
+    def __init__(self, norm_order: str, residual_scale: float = 1.0, parallel: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
         check_choice(norm_order, NORM_ORDERS, "norm_order")
-        self.norm_order = norm_order
+        check_positive(residual_scale=residual_scale)
+        if parallel and norm_order != "pre":
+            raise ValueError(f"parallel=True needs norm_order='pre': received norm_order={norm_order!r}.")
+        self.norm_order, self.residual_scale, self.parallel = norm_order, residual_scale, parallel
         self.supports_masking = True
 
     def norms(self, name: str, make: Callable[[str], Any]) -> tuple[Any, Any]:
@@ -42,8 +47,9 @@ class Block(Layer):
         return make(f"{name}_norm"), make(f"{name}_output_norm") if self.norm_order == "sandwich" else None
 
     def adder(self, training: bool | None) -> Callable:
-        """Return `residual` with this block's dropout and norm order."""
-        return partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
+        """Return `residual` with this block's dropout, norm order and scale."""
+        dropout, scale = partial(self.dropout, training=training), self.residual_scale
+        return partial(residual, dropout=dropout, norm_order=self.norm_order, scale=scale)
 
 
 def rematerialized(call: Callable) -> Callable:

@@ -13,7 +13,7 @@ NORM_ORDERS = ("post", "pre", "res_post", "sandwich")
 
 def residual(
     hidden_states: Tensor, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str,
-    output_norm: Callable | None = None,
+    output_norm: Callable | None = None, scale: float = 1.0, source: Tensor | None = None,
 ) -> tuple:  # fmt: skip
     """Compute one sublayer with its residual connection.
 
@@ -31,6 +31,8 @@ def residual(
         dropout: The dropout on the sublayer's output.
         norm_order: One of the above.
         output_norm: The second normalisation of `"sandwich"`; None if the block has none.
+        scale: Factor of what is added.
+        source: The input of the sublayer (B, T, D), if it is not `hidden_states`: in a parallel block, of `"pre"`.
 
     Returns:
         A tuple: the new hidden states (B, T, D), and the sublayer's other results.
@@ -43,15 +45,14 @@ def residual(
     >>> residual(np.array([2.0]), lambda x: (3 * x, "more"), lambda x: x / 8, lambda x: x, "post")
     (array([1.]), 'more')
     """
-    norm = norm or _same
-    outputs = sublayer(norm(hidden_states) if norm_order in ("pre", "sandwich") else hidden_states)
+    norm, source = norm or _same, hidden_states if source is None else source
+    outputs = sublayer(norm(source) if norm_order in ("pre", "sandwich") else source)
     output, *more = outputs if isinstance(outputs, tuple) else (outputs,)
     _check_width(output, hidden_states)
-    output = dropout(output)
-    if norm_order == "post":
-        return norm(hidden_states + output), *more
     after = {"res_post": norm, "sandwich": output_norm or _same}.get(norm_order, _same)
-    return hidden_states + after(output), *more  # (B, T, D)
+    output = after(dropout(output))
+    states = hidden_states + (output if scale == 1 else output * scale)  # (B, T, D)
+    return norm(states) if norm_order == "post" else states, *more
 
 
 def _same(x: Tensor) -> Tensor:

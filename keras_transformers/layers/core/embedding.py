@@ -28,7 +28,8 @@ class TokenEmbedding(TableOwner):
         vocabulary_size: V.
         hidden_dim: D.
         num_segments: Rows of the segment table; 0 for none.
-        scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
+        scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection); or
+            another factor, a number.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
         mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as in `keras.layers.Embedding`.
         embeddings_initializer, embeddings_regularizer, embeddings_constraint: Options of the tables, as in
@@ -59,7 +60,7 @@ class TokenEmbedding(TableOwner):
         vocabulary_size: int,
         hidden_dim: int,
         num_segments: int = 0,
-        scale: bool = False,
+        scale: bool | float = False,
         initializer_range: float | str | None = 0.02,
         mask_zero: bool = False,
         **kwargs: Any,
@@ -91,7 +92,8 @@ class TokenEmbedding(TableOwner):
         check_numbers_of_rows(inputs, self.vocabulary_size, "token ids", remedy)
         embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)  # (B, T, D)
         if self.scale:
-            embeddings = embeddings * ops.cast(math.sqrt(self.hidden_dim), embeddings.dtype)
+            factor = math.sqrt(self.hidden_dim) if self.scale is True else self.scale
+            embeddings = embeddings * ops.cast(factor, embeddings.dtype)
         if segment_ids is not None and not self.num_segments:
             raise ValueError("segment_ids were given, but this embedding has num_segments=0: leave them out.")
         if not self.num_segments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -81,11 +82,52 @@ class RMSNormalization(keras.layers.RMSNormalization):
         super().build(input_shape)
 
 
+@keras.saving.register_keras_serializable("keras_transformers")
+class OffsetRMSNormalization(keras.layers.Layer):
+    """RMS normalisation whose weights are offsets from 1: `x / rms(x) * (1 + scale)`, computed in float32 or better.
+
+    Use it for Gemma. Weights near 0 keep digits in half precision that weights near 1 would lose, and weight decay
+    pulls the factor to 1.
+    Paper: Gemma Team 2024, https://arxiv.org/abs/2403.08295.
+
+    Args:
+        epsilon: As in `keras.layers.RMSNormalization`.
+
+    Call arguments:
+        inputs: (..., D).
+
+    Example:
+
+    >>> np.array(OffsetRMSNormalization(epsilon=1e-12)(np.array([[3.0, 3.0]], "float32"))).tolist()
+    [[1.0, 1.0]]
+    """
+
+    axis = -1
+
+    def __init__(self, epsilon: float = 1e-6, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        warn_of_single_numbers(self, input_shape, "keeps nothing but the signs of its input")
+        self.scale = self.add_weight(shape=input_shape[-1:], initializer="zeros", autocast=False, name="scale")
+
+    def call(self, inputs: Tensor) -> Tensor:
+        x = ops.cast(inputs, keras.backend.result_type(inputs.dtype, "float32"))
+        normed = x * ops.rsqrt(ops.mean(ops.square(x), axis=-1, keepdims=True) + self.epsilon)  # (..., D)
+        return ops.cast(normed * (1 + ops.cast(self.scale, x.dtype)), self.compute_dtype)
+
+
+NORMS: Mapping[str, type[keras.layers.Layer]] = {"rms": RMSNormalization, "offset_rms": OffsetRMSNormalization}
+
+
 def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool = True) -> keras.layers.Layer:
     """Return a layer or RMS normalisation over the last axis.
 
     Args:
-        norm: `"layer"` (https://arxiv.org/abs/1607.06450) or `"rms"` (https://arxiv.org/abs/1910.07467).
+        norm: `"layer"` (https://arxiv.org/abs/1607.06450), `"rms"` (https://arxiv.org/abs/1910.07467) or `"offset_rms"`
+            (Gemma).
         epsilon: Added to the variance.
         dtype: Name of a dtype policy.
         name: Name of the layer.
@@ -97,11 +139,11 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
     Raises:
         ValueError: The norm is unknown, or epsilon is no positive number.
     """
-    check_choice(norm, ("layer", "rms"), "norm")
+    check_choice(norm, ("layer", *NORMS), "norm")
     check_positive(epsilon=epsilon)
     if norm == "layer":
         return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
-    return RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+    return NORMS[norm](epsilon=epsilon, dtype=dtype, name=name)
 
 
 def warn_of_single_numbers(norm: keras.layers.Layer, shape: Any, effect: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from arrays import normal, randomize, to_numpy
 from layer_checks import check_layer
 
-from keras_transformers.layers import LayerNormalization, RMSNormalization
+from keras_transformers.layers import LayerNormalization, OffsetRMSNormalization, RMSNormalization
 
 
 @pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": False}, {"epsilon": 1e-12, "axis": 2}])
@@ -58,13 +58,15 @@ def test_weights_that_were_saved_with_the_class_of_keras(tmp_path):
     np.testing.assert_array_equal(new.get_weights()[2], old.get_weights()[2])
 
 
-@pytest.mark.parametrize("norm", [LayerNormalization, RMSNormalization])
+@pytest.mark.parametrize("norm", [LayerNormalization, OffsetRMSNormalization, RMSNormalization])
 def test_a_norm_over_one_number(norm):
     with pytest.warns(UserWarning, match=r"over one number .*\(2, 5, 1\), and axis=-1\. .*keras\.layers\.Dense\(32\)"):
         norm()(normal(2, 5, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        norm()(normal(2, 5, 2)), norm()(normal(2, 1, 3)), norm(axis=(1, 2))(normal(2, 5, 1))
+        norm()(normal(2, 5, 2)), norm()(normal(2, 1, 3))
+        if norm is not OffsetRMSNormalization:  # over the last axis only
+            norm(axis=(1, 2))(normal(2, 5, 1))
 
 
 def test_rms_normalization_is_that_of_keras(tmp_path):
@@ -73,3 +75,21 @@ def test_rms_normalization_is_that_of_keras(tmp_path):
     pair = RMSNormalization(epsilon=1e-5), keras.layers.RMSNormalization(epsilon=1e-5)
     found, expected = (to_numpy(layer(x)) for layer in pair)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
+def test_weights_that_are_offsets_from_one(dtype, tmp_path):
+    x = normal(4, 5, 16, scale=3)
+    check_layer(OffsetRMSNormalization, {"epsilon": 1e-5}, {"inputs": x}, tmp_path)
+    layer = OffsetRMSNormalization(epsilon=1e-2, dtype=dtype)
+    layer.build(x.shape)
+    assert not to_numpy(layer.scale).any()
+    layer.scale.assign(normal(16, scale=1e-3, seed=1))
+    given, scale = (to_numpy(keras.ops.cast(array, layer.compute_dtype)) for array in (x, layer.scale))
+    scale = to_numpy(layer.scale) if dtype.startswith("mixed") else scale
+    normed = given.astype("float32") / np.sqrt(np.square(given.astype("float32")).mean(-1, keepdims=True) + 1e-2)
+    expected = normed * (1 + scale.astype("float32"))
+    found = to_numpy(layer(x)).astype("float32")
+    rounded = to_numpy(keras.ops.cast(expected, layer.compute_dtype)).astype("float32")
+    np.testing.assert_allclose(found, rounded, rtol=1e-6 if dtype == "float32" else 8e-3)
+    assert np.abs(found - rounded).mean() < 1e-5  # bfloat16 has no 1.001: it would be 1, an error of 1e-3

@@ -1,0 +1,175 @@
+"""Gemma 3 and EmbeddingGemma: the function, and the names of Hugging Face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keras_transformers.config.block_options import make_block_options
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.decoders.gemma import (
+    BIDIRECTIONAL,
+    DEFAULTS,
+    FIELDS,
+    FIXED,
+    NORMS,
+    SHARED,
+    WINDOW,
+    check_window,
+    gemma_config,
+    read_scale,
+    write_scale,
+)
+from keras_transformers.families.decoders.llama import BLOCK, LLAMA, named_like
+from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
+from keras_transformers.families.table import with_defaults
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.untrusted import shown, warn_user
+
+FULL_EVERY, LOCAL_WAVELENGTH, WAVELENGTH = 6, 10_000.0, 1_000_000.0
+
+
+def gemma3(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
+    max_length: int = 32_768, *, window: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe Gemma 3, or with `kind="encoder"` EmbeddingGemma: five blocks that see a window, then one that sees all.
+
+    The blocks are Gemma 2's with norms of queries and keys in place of soft caps, and two bases of rotary positions.
+    Papers: Gemma Team 2025, https://arxiv.org/abs/2503.19786; EmbeddingGemma: Vera et al. 2025,
+    https://arxiv.org/abs/2509.20354.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `llama`.
+        window: Size of the window, in tokens: 512 in the models of 270M and 1B, 1024 in larger ones.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> config = gemma3(262_144, 18, 4, 640, 2048, num_kv_heads=1, head_dim=256)
+    >>> [config.block(index).attention_window for index in range(4, 7)]
+    [512, None, 512]
+    """
+    facts: dict[str, Any] = {"norm_order": "sandwich", "head_norm": "offset_rms", "max_wavelength": WAVELENGTH}
+    if is_size(num_layers):  # if not, the configuration says so
+        types = read_types({"num_hidden_layers": num_layers}, lambda index: (index + 1) % FULL_EVERY != 0)
+        facts["block_options"] = _blocks(types, window, LOCAL_WAVELENGTH)
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return gemma_config("gemma3_text", sizes, facts | options)
+
+
+def _blocks(types: list[str], window: Any, wavelength: Any) -> list[dict[str, Any]]:
+    local = {"attention_window": window, "max_wavelength": wavelength}
+    return shortest([local if kind == LOCAL else {} for kind in types]) if LOCAL in types else []
+
+
+BASES, LOCAL_BASE = "rope_parameters", "rope_local_base_freq"  # since version 5 of `transformers`, and before
+PATTERNS = ("sliding_window_pattern", "_sliding_window_pattern")  # of early files without a list of types
+# The defaults of `transformers` for keys that config.json lacks; null is a value: none.
+IF_MISSING = SHARED | {WINDOW: 4096, "num_key_value_heads": 4}
+# The sizes that the files of models which read images, too, leave out.
+SIZES = {
+    "vocab_size": 262_208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+    "num_attention_heads": 8, "max_position_embeddings": 131_072,
+}  # fmt: skip
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    values = IF_MISSING | with_defaults(_text_part(values), DEFAULTS | {"rope_theta": WAVELENGTH})
+    pattern = next((values[key] for key in PATTERNS if values.get(key) is not None), FULL_EVERY)
+    if not is_size(pattern):
+        raise ValueError(f"{PATTERNS[0]} must be a positive integer: received {shown(pattern)}.")
+    types = read_types(values, lambda index: (index + 1) % pattern != 0)
+    check_window(values[WINDOW], types)
+    values |= _positions(values)
+    values |= {TYPES: _blocks(types, values[WINDOW], values[LOCAL_BASE])}
+    return read_scale(values) | {BIDIRECTIONAL: "encoder" if values.get(BIDIRECTIONAL) else "decoder"}
+
+
+def _positions(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the bases and scales of rotary positions in both forms; of two values of a key, the older form's counts."""
+    given = values.get(BASES) or {}
+    if unknown := {*given} - {FULL, LOCAL}:
+        raise ValueError(f"{BASES} must hold {FULL!r} and {LOCAL!r} only: received {shown(sorted(unknown, key=str))}.")
+    full, local = ({**(given.get(kind) or {})} for kind in (FULL, LOCAL))
+    scaling = {**(values.get("rope_scaling") or {})}
+    full |= {"rope_type": scaling.pop("type", "default"), **scaling} if scaling else {}
+    return {
+        "rope_theta": full.get("rope_theta", values["rope_theta"]),
+        "rope_type": full.get("rope_type", "default"),
+        LOCAL_BASE: local.get("rope_theta", values.get(LOCAL_BASE) or LOCAL_WAVELENGTH),
+    }
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
+    local = next((block for block in blocks if block.attention_window), None)
+    window, base = (local.attention_window, local.max_wavelength) if local else (None, None)
+    window, base = window or IF_MISSING[WINDOW], base or values["rope_theta"]
+    types = [LOCAL if blocks[index % len(blocks)].attention_window else FULL for index in range(num_layers)]
+    if make_block_options(_blocks(types[: len(blocks)], window, base)) != make_block_options(values[TYPES]):
+        raise ValueError(
+            f"the gemma3_text format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
+            "one window and one base for all blocks with a window, and no other option."
+        )
+    bases = {FULL: values["rope_theta"], LOCAL: base}
+    return write_scale(values) | {
+        TYPES: types,
+        WINDOW: window,
+        LOCAL_BASE: base,
+        BASES: {kind: {"rope_theta": theta, "rope_type": "default"} for kind, theta in bases.items()},
+        BIDIRECTIONAL: values[BIDIRECTIONAL] == "encoder",
+    }
+
+
+def _text_part(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the text part of a model that reads images, too; others as they are."""
+    text = values.get("text_config")
+    if text is None:
+        return values
+    if not isinstance(text, dict):
+        raise ValueError(f"text_config must be an object: received {shown(text)}.")
+    warn_user(
+        f"the model reads images, too ({', '.join(key for key in IMAGES if key in values) or 'model_type gemma3'}): "
+        "only its text part is loaded, and images are refused. `save` writes the text part, as a gemma3_text."
+    )
+    kept = {key: value for key, value in values.items() if key not in (*IMAGES, "text_config", "model_type")}
+    ids = {key: text[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id") if key in text}
+    architectures = [CLASSES.get(name, name) for name in values.get("architectures") or []]
+    return SIZES | text | ids | kept | {"architectures": architectures}
+
+
+IMAGES = ("vision_config", "mm_tokens_per_image", "image_token_index", "boi_token_index", "eoi_token_index")
+CLASSES = {
+    "Gemma3ForConditionalGeneration": "Gemma3ForCausalLM",
+    "Gemma3ForSequenceClassification": "Gemma3TextForSequenceClassification",
+    "Gemma3Model": "Gemma3TextModel",
+}
+NAMED = named_like("Gemma3")
+RENAMED = {"Gemma3Model": "Gemma3TextModel", "Gemma3ForSequenceClassification": "Gemma3TextForSequenceClassification"}
+_WEIGHTS = LLAMA.weights | NORMS | {
+    f"decoder_block_{{i}}/attention/{part}_norm": f"{BLOCK}.self_attn.{part[0]}_norm" for part in ("query", "key")
+}  # fmt: skip
+_OF_IMAGES = r"(model\.)?(vision_tower|multi_modal_projector)\..*"
+GEMMA3 = LLAMA._replace(
+    model_type="gemma3_text",
+    configure=gemma3,
+    weights=_WEIGHTS
+    | {ours.replace("decoder", "encoder"): theirs for ours, theirs in _WEIGHTS.items() if "block" in ours},
+    architectures={RENAMED.get(name, name): heads for name, heads in NAMED["architectures"].items()},
+    tasks={task: RENAMED.get(name, name) for task, name in NAMED["tasks"].items()},
+    fields=FIELDS | {"kind": BIDIRECTIONAL},
+    fixed={key: value for key, value in FIXED.items() if key != BIDIRECTIONAL},
+    redundant=f"{LLAMA.redundant}|{_OF_IMAGES}",
+    remote_type="gemma3",
+    renamed={
+        "language_model.lm_head.": "lm_head.",
+        "language_model.model.": "model.",
+        "language_model.": "model.",
+        "model.language_model.": "model.",
+    },
+    read=_read,
+    write=_write,
+)

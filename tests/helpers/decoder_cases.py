@@ -1,0 +1,140 @@
+"""Rows of decoders in the table of families for tests: see `family_cases`."""
+
+from __future__ import annotations
+
+from family_case import Case, sized
+
+from keras_transformers import families
+
+DECODER_CASES = {
+    "gpt1": Case(
+        families.gpt1,
+        variants={"silu": {"activation": "silu", "pad_id": 3}},
+        published={116_534_784: sized(40478, 12, 12, 768)},
+    ),
+    "gpt2": Case(
+        families.gpt2,
+        variants={
+            "gelu-inner": {"activation": "gelu", "intermediate_dim": 40, "bos_id": 1, "eos_ids": [1]},
+            "untied": {"tie_embeddings": False},
+        },
+        published={124_439_808: sized(50257, 12, 12, 768)},
+    ),
+    "llama": Case(
+        families.llama,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+            "bias": {"use_bias": True, "num_kv_heads": 4, "eos_ids": [2, 4], "pad_id": 3},
+            "bias of attention": {"attention_bias": True},
+            "bias of feed-forward": {"feed_forward_bias": True},
+        },
+        published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
+    ),
+    "mistral": Case(
+        families.mistral,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+        },
+        published={7_241_732_096: sized(32000, 32, 32, 4096, 14336, num_kv_heads=8)},
+    ),
+    "qwen2": Case(
+        families.qwen2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "windows": {"block_options": [{}, {"attention_window": 3}], "num_kv_heads": 4},
+            "tied": {"tie_embeddings": True, "max_wavelength": 500.0, "eos_ids": [2, 4], "pad_id": 3},
+        },
+        published={494_032_768: sized(151_936, 24, 14, 896, 4864, num_kv_heads=2, tie_embeddings=True)},
+    ),
+    "qwen3": Case(
+        families.qwen3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "windows": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4},
+            "biases": {"attention_bias": True, "tie_embeddings": True, "head_dim": 8},
+        },
+        published={
+            596_049_920: sized(151_936, 28, 16, 1024, 3072, num_kv_heads=8, head_dim=128, tie_embeddings=True),
+        },
+    ),
+    "opt": Case(
+        families.opt,
+        variants={
+            "post-norm": {"norm_order": "post", "embedding_dim": 20, "intermediate_dim": 40},
+            "projected": {"embedding_dim": 12, "activation": "gelu", "eos_ids": [2, 4]},
+            "untied": {"tie_embeddings": False, "use_bias": False, "norm_bias": True},
+        },
+        # transformers counts two more rows of positions, which no token takes.
+        published={
+            125_239_296 - 2 * 768: sized(50272, 12, 12, 768),
+            331_196_416 - 2 * 1024: sized(50272, 24, 16, 1024, norm_order="post", embedding_dim=512),
+            1_315_758_080 - 2 * 2048: sized(50272, 24, 32, 2048),
+        },
+        unusual={"epsilon": 1e-5},
+    ),
+    "gemma": Case(
+        families.gemma,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12},
+        variants={
+            "untied": {"tie_embeddings": False, "head_dim": 8, "eos_ids": [2, 4]},
+            "biases": {"attention_bias": True, "num_kv_heads": 1, "activation": "relu", "max_wavelength": 500.0},
+        },
+        published={2_506_172_416: sized(256_000, 18, 8, 2048, 16_384, num_kv_heads=1, head_dim=256)},
+    ),
+    "gemma2": Case(
+        families.gemma2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12, "block_options": [{"attention_window": 3}, {}]},
+        variants={
+            "caps": {"attention_soft_cap": 2.0, "logits_soft_cap": 3.0, "attention_scale": 5**-0.5},
+            "windows": {"block_options": [{}, {"attention_window": 4}], "num_kv_heads": 4, "attention_bias": True},
+            "no-window": {"block_options": [], "tie_embeddings": False, "attention_soft_cap": 1.0},
+        },
+        published={2_614_341_888: sized(256_000, 26, 8, 2304, 9216, num_kv_heads=4, head_dim=256)},
+    ),
+    "gemma3_text": Case(
+        families.gemma3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "head_dim": 12, "window": 3},
+        variants={
+            "cap": {"logits_soft_cap": 3.0, "attention_scale": 5**-0.5},
+            "bases": {
+                "block_options": [{}, {"attention_window": 4, "max_wavelength": 50.0}],
+                "num_kv_heads": 4,
+                "attention_bias": True,
+                "max_wavelength": 500.0,
+            },
+            "no-window": {"block_options": [], "tie_embeddings": False, "head_dim": 8},
+            "seven-blocks": {"num_layers": 7},
+        },
+        published={
+            268_098_176: sized(262_144, 18, 4, 640, 2048, num_kv_heads=1, head_dim=256),
+            999_885_952: sized(262_144, 26, 4, 1152, 6912, num_kv_heads=1, head_dim=256),
+        },
+    ),
+    "olmo2": Case(
+        families.olmo2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "bias": {"attention_bias": True, "num_kv_heads": 4, "max_wavelength": 500.0},
+            "tied": {"tie_embeddings": True, "eos_ids": [2, 4]},
+        },
+        published={
+            1_484_916_736: sized(100_352, 16, 16, 2048, 8192),
+            7_298_617_344: sized(100_352, 32, 32, 4096, 11_008),
+        },
+    ),
+    "granite": Case(
+        families.granite,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "biases": {"attention_bias": True, "feed_forward_bias": True, "num_kv_heads": 4, "attention_scale": 1.0},
+            "tied": {"tie_embeddings": True, "eos_ids": [2, 4], "max_wavelength": 500.0},
+        },
+        published={
+            2_533_531_648: sized(49_155, 40, 32, 2048, 8192, num_kv_heads=8, tie_embeddings=True),
+        },
+        unusual={"embedding_scale": 3.0, "residual_scale": 0.22, "logits_divisor": 1.5, "attention_scale": 0.3},
+    ),
+}
