@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -31,22 +31,19 @@ class CompiledTemplate:
         inputs: Variables that are inputs of the signatures, each (B,), with an example: bool or str.
 
     Raises:
-        ValueError: An input is neither, or a part of the template cannot be compiled; the message names it.
+        ValueError: A part of the template cannot be compiled; the message names it.
     """
 
     def __init__(self, template: ChatTemplate, variables: Mapping[str, Any], inputs: Mapping[str, bool | str]):
-        if wrong := {name: value for name, value in inputs.items() if not isinstance(value, (bool, str))}:
-            raise ValueError(f"template_inputs have a bool or a str each, an example: received {shown(wrong)}.")
         self.template = template
-        self.values = {"tools": None, "documents": None, "add_generation_prompt": True, **template.tokens, **variables}
         self.inputs = {name: _spec(name, value) for name, value in inputs.items()}
-        tf.function(self, autograph=False).get_concrete_function(ROLE, CONTENT, *self.inputs.values())
+        values = {"tools": None, "documents": None, "add_generation_prompt": True, **template.tokens, **variables}
+        self._write_out = compile_chat(template.source, values, {name: x.dtype for name, x in self.inputs.items()})
 
     def __call__(self, role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the texts and the errors of conversations, string (B,), from string (B, M) for M messages."""
-        variables = self.values | dict(zip(self.inputs, values, strict=True))
-        text, error = compile_chat(self.template.source, variables)(role, content)
-        return text, first_errors(conversation_errors(role, self.template.roles), error)
+        text, error = self._write_out(role, content, **dict(zip(self.inputs, values, strict=True)))
+        return text, first_errors(conversation_errors(role, self.template), error)
 
     def signatures(
         self, service: GenerationService, defaults: Request, sequences: int, decoding: Decoding
@@ -84,6 +81,12 @@ class CompiledTemplate:
         }
 
 
+def check_inputs(inputs: Mapping[str, Any]) -> None:
+    """Raise a `ValueError` if an input of the template has an example that is neither bool nor str."""
+    if wrong := {name: value for name, value in inputs.items() if not isinstance(value, (bool, str))}:
+        raise ValueError(f"template_inputs have a bool or a str each, an example: received {shown(wrong)}.")
+
+
 def _spec(name: str, example: bool | str) -> tf.TensorSpec:
     return tf.TensorSpec([None], tf.bool if isinstance(example, bool) else tf.string, name=name)
 
@@ -99,15 +102,15 @@ def same_rows(role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tf.Ten
         return tf.identity(tf.shape(role)[0])
 
 
-def conversation_errors(role: tf.Tensor, roles: Iterable[str]) -> tf.Tensor:
+def conversation_errors(role: tf.Tensor, template: ChatTemplate) -> tf.Tensor:
     """Return why a conversation is refused whatever its template, string (B,), from `role`, string (B, M)."""
     is_message = role != ""
-    is_known = tf.reduce_any(role[:, :, None] == tf.constant(sorted(roles)), 2) | ~is_message  # (B, M)
+    is_known = tf.reduce_any(role[:, :, None] == tf.constant(sorted(template.roles)), 2) | ~is_message  # (B, M)
     has_later = tf.cumsum(tf.cast(is_message, tf.int32), 1, exclusive=True, reverse=True) > 0
     error = tf.fill(tf.shape(role)[:1], "")
     error = first_error(error, ~tf.reduce_any(is_message, 1), NO_MESSAGES)
     error = first_error(error, tf.reduce_any(~is_message & has_later, 1), NO_ROLE)
-    return first_error(error, ~tf.reduce_all(is_known, 1), UNKNOWN_ROLE.format(roles=", ".join(sorted(roles))))
+    return first_error(error, ~tf.reduce_all(is_known, 1), UNKNOWN_ROLE.format(roles=", ".join(template.usual_roles)))
 
 
 def first_errors(*errors: tf.Tensor) -> tf.Tensor:

@@ -174,8 +174,9 @@ class ChatWriting(Writing):
         """Return a function that returns the signatures of conversations; None if there are none."""
         if chat is False or (chat is None and find_template(self.setup.tokenizer) is None):
             return None
-        from keras_transformers.generation.chat_service import CompiledTemplate
+        from keras_transformers.generation.chat_service import CompiledTemplate, check_inputs
 
+        check_inputs(inputs)
         template = need_template(self.setup.tokenizer)
         template.check_variables([*variables, *inputs])
         try:

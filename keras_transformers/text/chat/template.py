@@ -67,6 +67,11 @@ class ChatTemplate:
         """The roles that a message may have: the usual three, and all words that the template quotes."""
         return frozenset(ROLES) | {word for _, word in re.findall(r"""(['"])([\w-]+)\1""", self.source)}
 
+    @property
+    def usual_roles(self) -> list[str]:
+        """The roles among `roles` that an error names."""
+        return [*ROLES, *sorted(self.roles & OTHER_ROLES)]
+
     @cached_property
     def variables(self) -> frozenset[str]:
         """Names that the template reads and the caller may give, such as `enable_thinking`."""
@@ -233,8 +238,7 @@ def _checked(message: Any, index: int, template: ChatTemplate) -> dict[str, Any]
     values = {key: value for key, value in message.items() if value is not None}
     role = values.get("role")
     if not isinstance(role, str) or role not in template.roles:
-        known = [*ROLES, *sorted(template.roles & OTHER_ROLES)]
-        raise ValueError(f"message {index} has the role {shown(role)}: expected one of {known}.")
+        raise ValueError(f"message {index} has the role {shown(role)}: expected one of {template.usual_roles}.")
     needs_content = "content" in values or "tool_calls" not in values
     if needs_content and not isinstance(values.get("content"), str):
         raise ValueError(
