@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from keras_transformers.generation.decoding import Decoding
@@ -46,7 +47,12 @@ class CompiledTemplate:
         return text, first_errors(conversation_errors(role, self.template), error)
 
     def signatures(
-        self, service: GenerationService, defaults: Request, sequences: int, decoding: Decoding
+        self,
+        service: GenerationService,
+        defaults: Request,
+        sequences: int,
+        decoding: Decoding,
+        new_tokens: int | None = None,
     ) -> dict[str, Any]:
         """Return the signatures `chat`, and `generate_chat`, whose further inputs are sampling parameters.
 
@@ -55,7 +61,10 @@ class CompiledTemplate:
             defaults: The request of `chat`, one row.
             sequences: Texts for each conversation.
             decoding: Decoding options.
+            new_tokens: `max_new_tokens` of `chat`; as in `defaults` when None.
         """
+        if new_tokens is not None:
+            defaults = defaults._replace(max_new_tokens=np.full_like(defaults.max_new_tokens, new_tokens))
         names = list(sampling_parameters_of(decoding.num_beams, service.has_source))
 
         def answer(role, content, values, request, error):

@@ -116,6 +116,16 @@ def test_a_template_that_no_graph_can_hold(tmp_path):
     assert not (tmp_path / "2").exists()
 
 
+@pytest.mark.integration
+def test_an_answer_has_the_length_that_the_task_gives(task, tmp_path):
+    task.export(tmp_path / "1")
+    talk = [("user", "the cat")]
+    answer = tf.saved_model.load(str(tmp_path / "1")).signatures["chat"](**columns([talk]))
+    (expected,) = task.predict(messages=[[{"role": role, "content": content} for role, content in talk]])
+    assert answer["num_tokens"].numpy() == [expected["num_tokens"]]
+    assert answer["generated_text"].numpy()[0].decode() == expected["generated_text"]
+
+
 def test_wrong_options(task, tmp_path):
     for options, error in (
         ({"template_inputs": {"think": 7}}, "a bool or a str each"),

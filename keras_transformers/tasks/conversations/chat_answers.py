@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from keras_transformers.tasks.answers.services import check_exportable
@@ -145,7 +146,7 @@ class ChatWriting(Writing):
                 with `chat=True` the chat template cannot be compiled: the error names the part.
         """
         check_exportable()
-        more = self._chat_signatures(chat, template_variables, template_inputs)
+        more = self._chat_signatures(chat, template_variables, template_inputs, options)
         examples = CHAT_EXAMPLES | {name: [value] for name, value in template_inputs.items()}
         super().export(folder, more=more, examples=examples, **options)
 
@@ -166,11 +167,17 @@ class ChatWriting(Writing):
                 f"{shown(messages)}. For a single conversation, use chat or stream."
             )
         if "max_new_tokens" not in self.generation:
-            defaults = {"max_new_tokens": min(NEW_TOKENS, self.setup.max_length // 2)}
+            defaults = {"max_new_tokens": self._new_tokens}
         written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
         return written, defaults | {"special_tokens": False} | dict(options)
 
-    def _chat_signatures(self, chat: bool | None, variables: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+    @property
+    def _new_tokens(self) -> int:
+        return min(NEW_TOKENS, self.setup.max_length // 2)
+
+    def _chat_signatures(
+        self, chat: bool | None, variables: Mapping[str, Any], inputs: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Any:
         """Return a function that returns the signatures of conversations; None if there are none."""
         if chat is False or (chat is None and find_template(self.setup.tokenizer) is None):
             return None
@@ -186,7 +193,8 @@ class ChatWriting(Writing):
                 raise
             warnings.warn(f"the export has no signature chat, as {error}", stacklevel=3)
             return None
-        return compiled.signatures
+        has_number = "max_new_tokens" in {*options, *self.generation}
+        return compiled.signatures if has_number else partial(compiled.signatures, new_tokens=self._new_tokens)
 
 
 def _written(template: ChatTemplate, messages: Sequence[Message], index: int, variables: Mapping[str, Any]) -> str:
