@@ -6,6 +6,7 @@ from keras_transformers.families.decoders.gemma import gemma2 as gemma2
 from keras_transformers.families.decoders.gemma3 import gemma3 as gemma3
 from keras_transformers.families.decoders.gpt import gpt1 as gpt1
 from keras_transformers.families.decoders.gpt import gpt2 as gpt2
+from keras_transformers.families.decoders.gpt_neox import gpt_neox as gpt_neox
 from keras_transformers.families.decoders.granite import granite as granite
 from keras_transformers.families.decoders.llama import llama as llama
 from keras_transformers.families.decoders.mistral import mistral as mistral

@@ -52,11 +52,14 @@ class Fused(NamedTuple):
         pattern: Pattern that the names of such layers match.
         parts: Our layers in them, in order: `"query"` means the weight `c_attn.query` where `c_attn` is stored.
         widths: Function from a configuration to the output widths of the parts; None if all parts have the same width.
+        groups: Function from a configuration to the number of groups, each of which holds a slice of every part, as
+            GPT-NeoX stores the query, key and value of one head after the other; None for one group.
     """
 
     pattern: str
     parts: tuple[str, ...]
     widths: Callable[[TransformerConfig], Sequence[int]] | None = None
+    groups: Callable[[TransformerConfig], int] | None = None
 
 
 def heads(name: str, **layers: tuple[str, ...]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from family_case import Case, sized
 
 from keras_transformers import families
 
+# Of Phi-3.5, for heads of 8 units.
+LONG = {"kind": "longrope", "factor": 3.0, "short_factors": [1.0, 1.1, 1.2, 1.5], "long_factors": [1.0, 2.0, 4.0, 9.0]}
 DECODER_CASES = {
     "gpt1": Case(
         families.gpt1,
@@ -136,5 +138,72 @@ DECODER_CASES = {
             2_533_531_648: sized(49_155, 40, 32, 2048, 8192, num_kv_heads=8, tie_embeddings=True),
         },
         unusual={"embedding_scale": 3.0, "residual_scale": 0.22, "logits_divisor": 1.5, "attention_scale": 0.3},
+    ),
+    "gpt_neox": Case(
+        families.gpt_neox,
+        own={"partial_rotary_factor": 0.5},
+        variants={
+            "in-turn": {"parallel": False, "activation": "gelu_tanh", "eos_ids": [2, 4], "bos_id": 1},
+            "whole-heads": {"partial_rotary_factor": 1.0, "attention_bias": False, "max_wavelength": 500.0},
+            "tied": {"tie_embeddings": True, "intermediate_dim": 40, "partial_rotary_factor": 0.25},
+        },
+        published={
+            70_426_624: sized(50_304, 6, 8, 512),
+            162_322_944: sized(50_304, 12, 12, 768),
+            405_334_016: sized(50_304, 24, 16, 1024),
+            1_011_781_632: sized(50_304, 16, 8, 2048),
+            1_414_647_808: sized(50_304, 24, 16, 2048),
+        },
+    ),
+    "smollm3": Case(
+        families.smollm3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "windows": {"block_options": [{}, {"rotary": False, "attention_window": 3}], "num_kv_heads": 4},
+            "biases": {"attention_bias": True, "feed_forward_bias": True, "tie_embeddings": False, "num_layers": 5},
+            "all-turned": {"block_options": [], "max_wavelength": 500.0, "head_dim": 12, "eos_ids": [2, 4]},
+        },
+        published={3_075_098_624: sized(128_256, 36, 16, 2048, 11_008, num_kv_heads=4)},
+        unusual={"block_options": [{}, {"rotary": False}], "bos_id": 1, "eos_ids": [2]},
+    ),
+    "ministral": Case(
+        families.ministral,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "windows": {"block_options": [{}, {"attention_window": 3}, {"attention_window": 3}], "num_kv_heads": 4},
+            "one-window": {"block_options": [{"attention_window": 4}], "tie_embeddings": True, "head_dim": 12},
+        },
+        published={8_019_808_256: sized(131_072, 36, 32, 4096, 12_288, num_kv_heads=8, head_dim=128)},
+    ),
+    "phi3": Case(
+        families.phi3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4, "dropout": 0.1},
+            "longrope": {"rotary_scaling": LONG | {"original_length": 24}},
+            "longrope-of-long-texts": {"rotary_scaling": LONG | {"original_length": 8}},
+            "partial": {"partial_rotary_factor": 0.75, "tie_embeddings": True, "eos_ids": [2, 4]},
+        },
+        published={
+            3_821_079_552: sized(32_064, 32, 32, 3072, 8192),
+            3_836_021_760: sized(200_064, 32, 24, 3072, 8192, num_kv_heads=8, tie_embeddings=True),
+        },
+        unusual={"bos_id": 1, "eos_ids": [2]},
+    ),
+    "granitemoehybrid": Case(
+        families.granitemoehybrid,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "no-positions": {"block_options": [{"rotary": False}], "attention_bias": True, "num_kv_heads": 4},
+            "untied": {"tie_embeddings": False, "eos_ids": [2, 4], "max_wavelength": 500.0},
+        },
+        unusual={
+            "bos_id": 1,
+            "eos_ids": [2],
+            "embedding_scale": 3.0,
+            "residual_scale": 0.22,
+            "logits_divisor": 1.5,
+            "attention_scale": 0.3,
+        },
     ),
 }

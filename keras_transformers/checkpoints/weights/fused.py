@@ -1,7 +1,7 @@
 """Tensors stored in another layout than ours.
 
-Fused ones hold several of our layers side by side: GPT's query, key and value. Others have another shape: a bias of
-shape (1, V), positions after unused rows.
+Fused ones hold several of our layers side by side: the query, key and value of GPT, or of each head (GPT-NeoX). Others
+have another shape: a bias of shape (1, V), positions after unused rows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def _parts(name: str, tensor: Tensor, names: Names, config: TransformerConfig) -
     if fused is None or widths is None:
         yield name, tensor
         return
-    begin = 0
+    begin, groups = 0, _groups(fused, config)
     for part, width in zip(fused.parts, widths, strict=True):
-        yield f"{layer}.{part}.{leaf}", _part(tensor, axis, begin, width)
+        yield f"{layer}.{part}.{leaf}", _part(tensor, axis, begin, width, groups)
         begin += width
 
 
@@ -55,15 +55,33 @@ def _widths(fused: Fused, total: int, config: TransformerConfig) -> Sequence[int
     return None if rest else (width,) * len(fused.parts)
 
 
-def _part(tensor: Tensor, axis: int, begin: int, width: int) -> Tensor:
+def _groups(fused: Fused, config: TransformerConfig) -> int:
+    return 1 if fused.groups is None else fused.groups(config)
+
+
+def _part(tensor: Tensor, axis: int, begin: int, width: int, groups: int) -> Tensor:
     def read() -> np.ndarray:
+        if groups > 1:
+            first = begin // groups
+            whole = _grouped(tensor.read(), axis, groups)  # (groups, its outputs, ...)
+            return _ungrouped(whole[:, first : first + width // groups], axis)
         return tensor.read()[begin : begin + width] if axis == 0 else tensor.read()[..., begin : begin + width]
 
     shape = (width, *tensor.shape[1:]) if axis == 0 else (*tensor.shape[:-1], width)
     return tensor._replace(shape=shape, read=read)
 
 
-def join(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+def _grouped(array: np.ndarray, axis: int, groups: int) -> np.ndarray:
+    """Return the outputs of an array by group: (groups, outputs of a group, other axes)."""
+    array = np.moveaxis(array, axis, 0)
+    return array.reshape(groups, -1, *array.shape[1:])
+
+
+def _ungrouped(array: np.ndarray, axis: int) -> np.ndarray:
+    return np.moveaxis(array.reshape(-1, *array.shape[2:]), 0, axis)
+
+
+def join(tensors: dict[str, Tensor], names: Names, config: TransformerConfig) -> dict[str, Tensor]:
     """Join what `split` has split; parts are joined when they are read."""
     if not names.fused:
         return tensors
@@ -76,14 +94,20 @@ def join(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
             joined[name] = tensor
         elif part == fused.parts[0]:
             parts = [tensors[f"{layer}.{part}.{leaf}"] for part in fused.parts]
-            joined[f"{layer}.{leaf}"] = _joined(parts, _axis(name, tensor, names))
+            joined[f"{layer}.{leaf}"] = _joined(parts, _axis(name, tensor, names), _groups(fused, config))
     return joined
 
 
-def _joined(parts: list[Tensor], axis: int) -> Tensor:
+def _joined(parts: list[Tensor], axis: int, groups: int) -> Tensor:
+    def read() -> np.ndarray:
+        arrays = [part.read() for part in parts]
+        if groups > 1:
+            return _ungrouped(np.concatenate([_grouped(array, axis, groups) for array in arrays], axis=1), axis)
+        return np.concatenate(arrays, axis=axis)
+
     total = sum(part.shape[axis] for part in parts)
     shape = (total, *parts[0].shape[1:]) if axis == 0 else (*parts[0].shape[:-1], total)
-    return parts[0]._replace(shape=shape, read=lambda: np.concatenate([part.read() for part in parts], axis=axis))
+    return parts[0]._replace(shape=shape, read=read)
 
 
 def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:

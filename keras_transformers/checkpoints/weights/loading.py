@@ -83,7 +83,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
         for name, tensor in fit.tensors.items()
         if tensor.is_weight and name not in left and not re.fullmatch(names.redundant, name)
     }
-    return reshape_back(join(tensors, names), names)
+    return reshape_back(join(tensors, names, stored.config), names)
 
 
 class _Fit(NamedTuple):
@@ -101,7 +101,9 @@ def _names_of(stored: Stored) -> Names:
 def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
     names = _names_of(stored)
     if not stored.config.tie_embeddings:
-        names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
+        names = names._replace(
+            copies={copy: name for copy, name in names.copies.items() if not _is_output(copy, names)}
+        )
     listed = stored.tensors()
     stray.check_merged(listed, stored.source)
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
@@ -116,6 +118,11 @@ def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
         "source": stored.source,
     }
     return _Fit(tensors, options, names.copies)
+
+
+def _is_output(copy: str, names: Names) -> bool:
+    """Return whether a copy of a tied weight is the language model's output matrix."""
+    return "lm_head" in copy or copy == f"{names.weights.get('lm_head')}.weight"
 
 
 def check_size(stored: Stored) -> None:
@@ -143,7 +150,7 @@ def _check_copies(tensors: dict[str, Tensor], names: Names, source: str) -> None
             tensors.setdefault(name, tensors[copy])
         if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
             remedy = "A model with separate weights is not supported."
-            if "lm_head" in copy and "tie_embeddings" in names.fields:
+            if _is_output(copy, names) and "tie_embeddings" in names.fields:
                 remedy = 'If they are not tied, write "tie_word_embeddings": false in config.json.'
             raise ValueError(
                 f"{source}: {copy} differs from {name}, but the model has one weight for both: nothing was loaded. "

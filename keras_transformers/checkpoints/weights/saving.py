@@ -88,7 +88,7 @@ def save_folder(
     names = names_of(config, "the model", architecture)
     if tensors is None:
         _check_layers(model, _needed_layers(config, names, architecture), architecture, labels)
-        tensors = _tensors(model, names, architecture)
+        tensors = _tensors(model, config, names, architecture)
     removed_prefix = "" if names.architectures[architecture] else names.prefix
     tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in _as_stored(tensors, dtype).items()}
     if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
@@ -193,7 +193,7 @@ def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
     }
 
 
-def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, Tensor]:
+def _tensors(model: keras.Model, config: TransformerConfig, names: Names, architecture: str) -> dict[str, Tensor]:
     """Return the tensors of a model by their names in the file; their values are read from its variables later."""
     heads = names.architectures[architecture]
     other_heads = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
@@ -206,7 +206,7 @@ def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, T
         tensor = Tensor(variable.path, tuple(variable.shape), "float32", partial(np.asarray, variable))
         tensors[name] = tensor.map(np.transpose) if transposed else tensor
 
-    tensors = reshape_back(join(tensors, names), names)
+    tensors = reshape_back(join(tensors, names, config), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
             tensors.setdefault(f"{layer}.bias", zeros(f"{layer}.bias", tensors[f"{layer}.weight"].shape[-1:]))

@@ -38,7 +38,7 @@ def test_parts_are_slices_of_the_last_axis():
 
 
 def test_join_is_the_inverse():
-    joined = join(split(stored(ARRAYS), NAMES, CONFIG, "the file"), NAMES)
+    joined = join(split(stored(ARRAYS), NAMES, CONFIG, "the file"), NAMES, CONFIG)
     assert joined.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
         assert joined[name].shape == array.shape
@@ -51,10 +51,28 @@ def test_a_width_that_cannot_be_parted_stays_for_the_report():
     assert (tensor.name, tensor.shape) == ("h.0.c_attn.weight", (2, 10))
 
 
+@pytest.mark.parametrize("untransposed", [("h.",), ()])
+def test_parts_that_alternate_by_head(untransposed):
+    """As in GPT-NeoX: the query, key and value of a head, then those of the next one."""
+    names = NAMES._replace(
+        fused=(ATTENTION._replace(groups=lambda config: config.num_heads),), untransposed=untransposed
+    )
+    rows = np.arange(24.0).reshape(2, 12)
+    arrays = {"h.0.c_attn.weight": rows if untransposed else rows.T, "h.0.c_attn.bias": np.arange(12.0)}
+    parts = split(stored(arrays), names, CONFIG, "the file")
+    assert parts["h.0.c_attn.key.bias"].read().tolist() == [1, 4, 7, 10]
+    key = parts["h.0.c_attn.key.weight"].read()
+    assert (key if untransposed else key.T)[0].tolist() == [1, 4, 7, 10]
+    joined = join(parts, names, CONFIG)
+    for name, array in arrays.items():
+        assert joined[name].shape == array.shape
+        np.testing.assert_array_equal(joined[name].read(), array)
+
+
 def test_families_without_fused_tensors():
     names = NAMES._replace(fused=())
     tensors = split(stored(ARRAYS), names, CONFIG, "the file")
-    assert tensors.keys() == ARRAYS.keys() and join(tensors, names) is tensors
+    assert tensors.keys() == ARRAYS.keys() and join(tensors, names, CONFIG) is tensors
 
 
 def test_a_part_that_is_there_twice():
@@ -90,7 +108,7 @@ def test_several_patterns_with_parts_of_their_own_widths(layer, rows):
             tensor = parts[f"{name}.{part}.{leaf}"]
             np.testing.assert_array_equal(tensor.read(), arrays[f"{name}.{leaf}"][begin : begin + count])
             assert tensor.shape == tensor.read().shape
-    again = join(parts, SEVERAL)
+    again = join(parts, SEVERAL, CONFIG)
     assert again.keys() == arrays.keys()
     assert all((again[key].read() == array).all() and again[key].shape == array.shape for key, array in arrays.items())
 
