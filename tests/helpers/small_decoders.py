@@ -8,7 +8,8 @@ import keras
 import numpy as np
 from arrays import to_numpy
 from decoding import make_room
-from family_cases import DECODERS, SIZES
+from family_case import SIZES
+from family_cases import DECODERS
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import convolutional, recurrent

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 import tiny
-from family_cases import ENCODERS, SIZES
+from family_case import SIZES
+from family_cases import ENCODERS
 from tiny import DOCUMENTS
 
 from keras_transformers import Task

@@ -11,7 +11,6 @@ from keras_transformers.families.decoders.gemma import (
     BIDIRECTIONAL,
     DEFAULTS,
     FIELDS,
-    FIXED,
     NORMS,
     SHARED,
     WINDOW,
@@ -161,8 +160,9 @@ GEMMA3 = LLAMA._replace(
     | {ours.replace("decoder", "encoder"): theirs for ours, theirs in _WEIGHTS.items() if "block" in ours},
     architectures={RENAMED.get(name, name): heads for name, heads in NAMED["architectures"].items()},
     tasks={task: RENAMED.get(name, name) for task, name in NAMED["tasks"].items()},
-    fields=FIELDS | {"kind": BIDIRECTIONAL},
-    fixed={key: value for key, value in FIXED.items() if key != BIDIRECTIONAL},
+    fields={ours: theirs for ours, theirs in FIELDS.items() if ours != "attention_soft_cap"} | {"kind": BIDIRECTIONAL},
+    # `transformers` ignores the soft cap of scores, and other programs follow it: no released file has one.
+    fixed={**LLAMA.fixed, FIELDS["attention_soft_cap"]: None},
     redundant=f"{LLAMA.redundant}|{_OF_IMAGES}",
     remote_type="gemma3",
     renamed={
