@@ -19,7 +19,7 @@ def test_bert_base():
         "activation": "gelu", "epsilon": 1e-12, "norm": "layer", "norm_order": "post", "positions": "learned",
         "num_kv_heads": 12, "head_dim": 64, "gated": False, "attention_bias": True, "attention_output_bias": True,
         "feed_forward_bias": True, "intermediate_bias": True, "norm_bias": True, "head_norm": None,
-        "attention_soft_cap": None, "rotary_scaling_factor": 1.0,
+        "attention_soft_cap": None, "rotary_scaling": None, "partial_rotary_factor": 1.0,
         "initializer_range": 0.02, "tie_embeddings": True, "pad_id": 0, "kind": "encoder",
         "output_initializer_range": None,
         "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (), "activation_dropout": 0.0,

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keras_transformers.config.rotary_scaling import RotaryScaling, make_scaling
 from keras_transformers.utils.number_checks import is_finite, is_size
 from keras_transformers.utils.untrusted import shown
 
@@ -24,22 +25,26 @@ class BlockOptions:
             query at q sees the keys at k with `0 <= q - k < attention_window`, in an encoder those with
             `abs(q - k) <= attention_window // 2`.
         max_wavelength: Base of the wavelengths of rotary positions; the configuration's when None.
+        rotary_scaling: Scale of rotary positions: a `RotaryScaling` or a dict of its values; the configuration's when
+            None.
         rotary: Whether the block has the rotary positions of the configuration; False for a block without positions.
         attention_norm: Whether a pre-norm block has the norm before the self-attention.
 
     Raises:
-        ValueError: An option is not of its type, or a block without rotary positions has a `max_wavelength`.
+        ValueError: An option is not of its type, or a block without rotary positions has a `max_wavelength` or a
+            `rotary_scaling`.
 
     Example:
 
     >>> BlockOptions(attention_window=512, max_wavelength=1000)
-    BlockOptions(attention_window=512, max_wavelength=1000.0, rotary=True, attention_norm=True)
+    BlockOptions(attention_window=512, max_wavelength=1000.0, rotary=True, attention_norm=True, rotary_scaling=None)
     """
 
     attention_window: int | None = None
     max_wavelength: float | None = None
     rotary: bool = True
     attention_norm: bool = True
+    rotary_scaling: RotaryScaling | None = None
 
     def __post_init__(self):
         if self.attention_window is not None:
@@ -52,6 +57,9 @@ class BlockOptions:
         if self.max_wavelength is not None:
             self._check_wavelength()
             object.__setattr__(self, "max_wavelength", float(self.max_wavelength))
+        object.__setattr__(self, "rotary_scaling", make_scaling(self.rotary_scaling))
+        if self.rotary is False and self.rotary_scaling is not None:
+            raise ValueError("a block with rotary=False has no rotary_scaling: received both. Give one of them.")
         for name in ("rotary", "attention_norm"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} of a block must be True or False: received {shown(getattr(self, name))}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keras_transformers.config.rotary_scaling import check_scaling
 from keras_transformers.utils.untrusted import shown
 
 NORMS = ("layer", "rms", "offset_rms")
@@ -84,7 +85,14 @@ def check_combinations(config: Any) -> None:
     Raises:
         ValueError: Two of them do not.
     """
-    for check in (_check_mixer, _check_sharing, _check_encoder_vocabulary, _check_blocks, _check_distances):
+    for check in (
+        _check_mixer,
+        _check_sharing,
+        _check_encoder_vocabulary,
+        _check_blocks,
+        _check_rotary,
+        _check_distances,
+    ):
         check(config)
 
 
@@ -178,15 +186,34 @@ def _check_blocks(config: Any) -> None:
             f"{len(config.block_options)} for {most} blocks."
         )
     for options in config.block_options:
-        if "rotary" not in config.position_kinds and not (options.rotary and options.max_wavelength is None):
+        has_own = not options.rotary or options.max_wavelength is not None or options.rotary_scaling is not None
+        if "rotary" not in config.position_kinds and has_own:
             raise ValueError(
-                f"rotary and max_wavelength of block_options need positions='rotary': received {options} with "
-                f"positions={config.positions!r}."
+                f"rotary, max_wavelength and rotary_scaling of block_options need positions='rotary': received "
+                f"{options} with positions={config.positions!r}."
             )
         if config.norm_order != "pre" and not options.attention_norm:
             raise ValueError(
                 f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
                 f"{config.norm_order!r}, whose next sublayer takes the output of that norm."
+            )
+
+
+def _check_rotary(config: Any) -> None:
+    """Check that the rotated part of a head has pairs of units, and that scales of positions fit it."""
+    if "rotary" not in config.position_kinds:
+        return
+    if config.rotary_dim % 2 or not config.rotary_dim:
+        raise ValueError(
+            "rotary positions pair units of a head: head_dim times partial_rotary_factor must be an even number, "
+            f"received {config.head_dim} times {config.partial_rotary_factor}."
+        )
+    for scaling in {config.rotary_scaling, *(options.rotary_scaling for options in config.block_options)}:
+        check_scaling(scaling, config.rotary_dim)
+        if scaling is not None and scaling.by_length and config.kind != "decoder":
+            raise ValueError(
+                f"a rotary_scaling by the length of texts needs kind='decoder': received kind={config.kind!r} with "
+                f"{scaling.kind!r}."
             )
 
 

@@ -95,6 +95,7 @@ NUM_BLOCKS = Rule(
     MOST_BLOCKS,
 )
 COUNT = _number("an integer >= 0", is_count, int, MOST)
+SHARE = _number("a share in (0, 1]", lambda value: is_number(value) and 0 < value <= 1, float)
 RATE = _number("a rate in [0, 1)", lambda value: is_number(value) and 0 <= value < 1, float)
 FINITE = _number("a finite number", is_finite)
 AT_LEAST_ZERO = _number("a number of 0 or more", lambda value: is_finite(value) and value >= 0)

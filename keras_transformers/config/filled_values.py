@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from keras_transformers.config.block_options import make_block_options
+from keras_transformers.config.rotary_scaling import make_scaling
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown
 
@@ -29,6 +30,7 @@ def fill_values(config: Any, use_bias: bool) -> None:
         kinds = tuple(config.positions)
         _set(config, "positions", kinds if len(kinds) > 1 else next(iter(kinds), None))
     _set(config, "block_options", make_block_options(config.block_options))
+    _set(config, "rotary_scaling", make_scaling(config.rotary_scaling))
     if config.embedding_norm is None:
         _set(config, "embedding_norm", config.norm_order == "post")
     if config.kind == "encoder_decoder" and config.num_decoder_layers is None:

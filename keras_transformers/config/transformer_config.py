@@ -26,6 +26,7 @@ from keras_transformers.config.fields import (
     NUM_BLOCKS,
     POSITIVE,
     RATE,
+    SHARE,
     SIZE,
     SWITCH,
     TEXT,
@@ -39,11 +40,11 @@ from keras_transformers.config.fields import (
 )
 from keras_transformers.config.filled_values import BIASES, fill_values, has_biases
 from keras_transformers.config.limits import check_limits
+from keras_transformers.config.rotary_scaling import RotaryScaling, rotary_width
 from keras_transformers.utils.untrusted import brief
 
 EVERY_BLOCK = BlockArgument(("attention", "mixer"))
-ENCODERS, TWO_STACKS = Needs(("encoder",)), Needs(("encoder_decoder",))
-DECODERS = Needs(("decoder", "encoder_decoder"))
+ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
 
 
@@ -116,12 +117,12 @@ class TransformerConfig:
         tie_embeddings: Whether the output projection is the token embedding.
         scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
         output_bias: Whether the language model's logits have a bias.
-        logits_soft_cap: Bound of the language model's logits: x becomes `logits_soft_cap * tanh(x / logits_soft_cap)`
-            (Gemma 2); None for none.
+        logits_soft_cap: Bound of the language model's logits, as `attention_soft_cap` (Gemma 2); None for none.
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
-        rotary_scaling_factor: Divisor of rotary positions: `scaling_factor` of `RotaryPositions`.
+        rotary_scaling: Scale of rotary positions: a `RotaryScaling` or a dict of its values; None for none.
+        partial_rotary_factor: Share of a head, its first units, that rotary positions turn.
         pad_id: Token id of padding; 0 when None, except in a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
@@ -199,11 +200,12 @@ class TransformerConfig:
     tie_embeddings: Annotated[bool, SWITCH] = True
     scale_outputs: Annotated[bool, SWITCH] = False
     output_bias: Annotated[bool, SWITCH] = False
-    logits_soft_cap: Annotated[float | None, POSITIVE, DECODERS] = None
+    logits_soft_cap: Annotated[float | None, POSITIVE, Needs(("decoder", "encoder_decoder"))] = None
     scale_embeddings: Annotated[bool, SWITCH] = False
     embedding_norm: Annotated[bool, SWITCH] = None  # type: ignore[assignment]
     max_wavelength: Annotated[float, POSITIVE] = 10000.0
-    rotary_scaling_factor: Annotated[float, POSITIVE, Needs(positions="rotary")] = 1.0
+    rotary_scaling: Annotated[RotaryScaling | None, ROTARY] = None
+    partial_rotary_factor: Annotated[float, SHARE, ROTARY, BlockArgument()] = 1.0
     pad_id: Annotated[int | None, TOKEN_ID] = None
     bos_id: Annotated[int | None, TOKEN_ID] = None
     eos_ids: Annotated[tuple[int, ...], TOKEN_IDS] = ()
@@ -226,6 +228,11 @@ class TransformerConfig:
     def position_kinds(self) -> tuple[str, ...]:
         """Names of the kinds of positions."""
         return position_kinds(self.positions)
+
+    @property
+    def rotary_dim(self) -> int:
+        """Width of the part of a head that rotary positions turn."""
+        return rotary_width(self.head_dim, self.partial_rotary_factor)
 
     @property
     def fill_id(self) -> int:
@@ -259,15 +266,17 @@ class TransformerConfig:
             side: As for `num_blocks`.
 
         Returns:
-            `BlockOptions`. `max_wavelength` is a number if the block has rotary positions; if not, it is None, and
-            `rotary` is False.
+            `BlockOptions`. `max_wavelength` is a number if the block has rotary positions; if not, it and
+            `rotary_scaling` are None, and `rotary` is False.
         """
         if not 0 <= index < self.num_blocks(side):
             raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
         options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
         if not (options.rotary and "rotary" in self.position_kinds):
-            return dataclasses.replace(options, rotary=False, max_wavelength=None)
-        return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
+            return dataclasses.replace(options, rotary=False, max_wavelength=None, rotary_scaling=None)
+        scaling = options.rotary_scaling or self.rotary_scaling
+        base = options.max_wavelength or self.max_wavelength
+        return dataclasses.replace(options, max_wavelength=base, rotary_scaling=scaling)
 
     def replace(self, **changes: Any) -> TransformerConfig:
         """Return a copy with other values, checked again; `use_bias` replaces all biases that are not given."""

@@ -49,6 +49,9 @@ class Program:
         cache_increment: Places that a full cache gets; None where it has room for all tokens from the start.
         attends: Whether the decoder attends to an encoder, where there is one.
         shares_ids: Whether the token ids of a source, where there is one, have the same meaning as the texts'.
+        by_length: Whether the scale of rotary positions depends on the length of a text: the model takes
+            `text_lengths`, here the tokens of prompt and text at most, so that it is the same from the first token to
+            the last one.
     """
 
     prefill: Callable
@@ -60,6 +63,7 @@ class Program:
     cache_increment: int | None = None
     attends: bool = True
     shares_ids: bool = True
+    by_length: bool = False
 
     def start(
         self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
@@ -86,7 +90,7 @@ class Program:
         """
         longest = ops.shape(prompts)[1]
         mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
-        cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
+        cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source, **self._lengths(limit)})["cache"]
         cache = _split_cache(cache, source, self.attends)
 
         room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
@@ -163,6 +167,7 @@ class Program:
             places: int32 (B, T), the place of each in its row.
         """
         inputs = {"token_ids": token_ids, "cache_positions": places, "cache": state.cache.blocks}
+        inputs |= self._lengths(state.limit)
         cache = state.cache
         if cache.source:
             blocks = zip(cache.blocks, cache.source.blocks, strict=True)
@@ -175,6 +180,9 @@ class Program:
             cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
         logits = ops.cast(self.project(without_length(outputs["hidden_states"])), "float32")  # (B * T, V)
         return with_length(logits, token_ids.shape[1]), cache
+
+    def _lengths(self, limit: Tensor) -> dict[str, Tensor]:
+        return {"text_lengths": ops.expand_dims(limit, 1)} if self.by_length else {}
 
     def append(self, state: State, token: Tensor, stop: StopStrings) -> State:
         """Add a token to each row that has not ended, and note which rows end with it.
@@ -228,8 +236,9 @@ def make_program(
     """
     attends = config.kind == "encoder_decoder" and config.cross_attention
     outputs = ("cross_attention_scores",) if attends else ()
+    reader = prefill(config, model)
     return Program(
-        prefill(config, model),
+        reader,
         step(config, model, outputs, in_place),
         project,
         config.eos_ids,
@@ -238,6 +247,7 @@ def make_program(
         cache_increment,
         config.cross_attention,
         config.encoder_vocabulary_size is None,
+        "text_lengths" in reader.input,
     )
 
 

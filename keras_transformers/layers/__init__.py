@@ -22,6 +22,7 @@ from keras_transformers.layers.positions.absolute import (
     TokenPositions,
 )
 from keras_transformers.layers.positions.disentangled import DisentangledPositions
+from keras_transformers.layers.positions.document_lengths import DocumentLengths
 from keras_transformers.layers.positions.relative import ALiBi, RelativePositionBias
 from keras_transformers.layers.positions.rotary import RotaryPositions
 
@@ -31,6 +32,7 @@ __all__ = [
     "Convolution",
     "DecoderBlock",
     "DisentangledPositions",
+    "DocumentLengths",
     "DocumentPositions",
     "Dropout",
     "EncoderBlock",

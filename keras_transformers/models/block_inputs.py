@@ -12,6 +12,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def block_inputs(
     config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor,
     attention_mask: Tensor | None = None, documents: Tensor | None = None, is_cached: bool = False,
+    text_lengths: Tensor | None = None,
 ) -> list[dict[str, Tensor]]:  # fmt: skip
     """Return the call arguments of each block of a stack; blocks with the same options share tensors.
 
@@ -24,6 +25,7 @@ def block_inputs(
         attention_mask: Boolean (B, 1, S), which hides padding.
         documents: Integer (B, T), as in `document_mask`, if S = T.
         is_cached: Whether the keys come from a cache.
+        text_lengths: Integer (B, 1|T), the length of each token's text, for positions whose scale depends on it.
 
     Returns:
         A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes the
@@ -53,8 +55,12 @@ def block_inputs(
         }
 
     if "rotary" in config.position_kinds:
-        tables = {base: {"rotary": layers[name](queries)} for base, name in rotary_names(config, side).items()}
-        positions = [tables.get(options.max_wavelength or 0.0, {}) for options in blocks]
+        lengths = {} if text_lengths is None else {"lengths": text_lengths}
+        tables = {
+            (base, scaling): {"rotary": layers[name](queries, **(lengths if scaling and scaling.by_length else {}))}
+            for (base, scaling), name in rotary_names(config, side).items()
+        }
+        positions = [tables.get((options.max_wavelength or 0.0, options.rotary_scaling), {}) for options in blocks]
     elif "disentangled" in config.position_kinds:
         positions = [{"relative_positions": layers["positions"](queries)}] * len(blocks)
     else:

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.config.fields import block_arguments
+from keras_transformers.config.rotary_scaling import RotaryScaling, as_dict
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
@@ -129,10 +130,9 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
     """Return the layers that compute positions for the blocks; blocks with the same options share one."""
     name = f"{prefix}positions"
     if "rotary" in config.position_kinds:
-        factor = config.rotary_scaling_factor
         return [
-            RotaryPositions(config.head_dim, base, factor, dtype="float32", name=prefix + rotary_name)
-            for base, rotary_name in rotary_names(config, side).items()
+            RotaryPositions(config.rotary_dim, base, as_dict(scaling), dtype="float32", name=prefix + rotary_name)
+            for (base, scaling), rotary_name in rotary_names(config, side).items()
         ]
     if "relative" in config.position_kinds:
         return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
@@ -143,14 +143,14 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
     return [ALiBi(config.num_heads, dtype=dtype, name=name)] if "alibi" in config.position_kinds else []
 
 
-def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
-    """Return the names of a stack's layers of rotary positions, by the base of their wavelengths.
+def rotary_names(config: TransformerConfig, side: str) -> dict[tuple[float, RotaryScaling | None], str]:
+    """Return the names of a stack's layers of rotary positions, by the base of their wavelengths and their scale.
 
-    `positions` is the layer of the first block that has rotary positions; `positions_1`, ... are for further bases.
+    `positions` is the layer of the first block that has rotary positions; `positions_1`, ... are for further ones.
     """
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
-    bases = dict.fromkeys(options.max_wavelength or 0.0 for options in blocks if options.rotary)
-    return {base: f"positions_{index}" if index else "positions" for index, base in enumerate(bases)}
+    kinds = dict.fromkeys((block.max_wavelength or 0.0, block.rotary_scaling) for block in blocks if block.rotary)
+    return {kind: f"positions_{index}" if index else "positions" for index, kind in enumerate(kinds)}
 
 
 def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import keras
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.layers import DocumentPositions, PositionIds, padding_mask
+from keras_transformers.layers import DocumentLengths, DocumentPositions, PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.encoder import encode_source
@@ -64,9 +65,10 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
         outputs: `"cross_attention_scores"` adds the scores of an encoder-decoder's cross-attention.
 
     Returns:
-        A functional model. Inputs: as for the model without its heads. Outputs: `hidden_states` (B, T, D), and
-        `cache`, a dict for each block: `key` and `value`, each (B, K, T, H), with an encoder also `cross_key` and
-        `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
+        A functional model. Inputs: as for the model without its heads, and int32 (B, 1) `text_lengths`, the tokens that
+        each row will have in the end, if the scale of rotary positions depends on it. Outputs: `hidden_states`
+        (B, T, D), and `cache`, a dict for each block: `key` and `value`, each (B, K, T, H), with an encoder also
+        `cross_key` and `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
 
     Example:
 
@@ -81,6 +83,7 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
     encoder_inputs: dict[str, Tensor] = {}
     if config.kind == "encoder_decoder":
         *_, encoder_inputs = encode_source(config, layers, inputs)
+    inputs |= _length_input(config)
     states, cache, scores = whole(config, layers, inputs, **encoder_inputs)
     return keras.Model(inputs, build.named_outputs(outputs, states, scores) | {"cache": cache}, name="prefill")
 
@@ -100,7 +103,7 @@ def step(
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the index of each token in
         its row, and `cache`, as `prefill` returns it, padded to (B, K, S, H) with S larger than any index; keys and
         values of an encoder unchanged, and its `encoder_padding_mask`. An encoder's row may serve several successive
-        rows of tokens.
+        rows of tokens. `text_lengths` as for `prefill`.
         Outputs: `hidden_states` (B, T, D), the new `cache`, and on request `cross_attention_scores`.
 
     Example:
@@ -116,6 +119,7 @@ def step(
     layers = build.stack(_layers_of(model), "decoder")
     names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if two_stacks else []))
     inputs: dict[str, Tensor] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    inputs |= _length_input(config)
     cache = _cache_inputs(config, layers)
 
     queries = inputs["cache_positions"]  # (B, T)
@@ -124,8 +128,9 @@ def step(
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
 
+    lengths = inputs.get("text_lengths")
     states, new_cache, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, None, cache, in_place, **encoder_inputs
+        config, layers, inputs["token_ids"], queries, keys, None, cache, in_place, lengths, **encoder_inputs
     )
     named = build.named_outputs(outputs, states, scores) | {"cache": new_cache}
     return keras.Model(inputs | {"cache": cache}, named, name="step")
@@ -139,7 +144,8 @@ def whole(
     Args:
         config: Sizes and options.
         layers: All layers of the model, by name.
-        inputs: `token_ids` and `padding_mask`, each int32 (B, T), as in `decoder`.
+        inputs: `token_ids` and `padding_mask`, each int32 (B, T), as in `decoder`, and perhaps `text_lengths`, as in
+            `prefill`; the lengths of the texts themselves without.
         **encoder_inputs: As for `walk`.
 
     Returns:
@@ -147,15 +153,19 @@ def whole(
     """
     documents = inputs["padding_mask"]
     positions = DocumentPositions(name="position_ids")(documents)  # (B, T)
+    lengths = inputs.get("text_lengths")
+    if lengths is None and _length_input(config):
+        lengths = DocumentLengths(name="text_lengths")(documents)  # (B, T)
     return walk(
-        config, build.stack(layers, "decoder"), inputs["token_ids"], positions, positions, documents, **encoder_inputs
-    )
+        config, build.stack(layers, "decoder"), inputs["token_ids"], positions, positions, documents,
+        text_lengths=lengths, **encoder_inputs,
+    )  # fmt: skip
 
 
 def walk(
     config: TransformerConfig, layers: build.Layers, token_ids: Tensor, queries: Tensor, keys: Tensor,
     documents: Tensor | None = None, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
-    **encoder_inputs: Tensor,
+    text_lengths: Tensor | None = None, **encoder_inputs: Tensor,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
     """Pass token ids through all layers of a decoder.
 
@@ -167,6 +177,7 @@ def walk(
         documents: Integer (B, T), the text of each token, as in `document_mask`; without a cache.
         cache: The cache of every block.
         in_place: As in `step`.
+        text_lengths: As in `block_inputs`.
         **encoder_inputs: `context` and `encoder_attention_mask`, as blocks take them.
 
     Returns:
@@ -174,7 +185,8 @@ def walk(
         the cache of every block; the attention weights of every block by name, (B, N, T, S) each.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
-    inputs = block_inputs(config, layers, "decoder", queries, keys, documents=documents, is_cached=cache is not None)
+    given: dict[str, Any] = {"documents": documents, "is_cached": cache is not None, "text_lengths": text_lengths}
+    inputs = block_inputs(config, layers, "decoder", queries, keys, **given)
 
     scores: dict[str, list] = {"attention_scores": [], "cross_attention_scores": []}
     scored = list(scores)[0 if config.mixer == "attention" else 1 :]
@@ -191,6 +203,14 @@ def walk(
 
     states[-1] = build.finish(layers, hidden_states)  # (B, T, D)
     return states, new_cache, scores
+
+
+def _length_input(config: TransformerConfig) -> dict[str, Tensor]:
+    """Return the input of the lengths of texts, if the scale of a block's positions depends on them."""
+    scalings = (config.block(index, "decoder").rotary_scaling for index in range(config.num_blocks("decoder")))
+    if not any(scaling is not None and scaling.by_length for scaling in scalings):
+        return {}
+    return {"text_lengths": keras.Input((1,), dtype="int32", name="text_lengths")}
 
 
 def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:

@@ -86,7 +86,7 @@ def test_errors_of_block_options(options, message):
 
 def test_block_options_that_do_not_fit_the_other_fields():
     for options in ({"rotary": False}, {"max_wavelength": 10}):
-        with pytest.raises(ValueError, match=r"rotary and max_wavelength .* with positions='alibi'"):
+        with pytest.raises(ValueError, match=r"rotary, max_wavelength and .* with positions='alibi'"):
             small_config(positions="alibi", block_options=[options])
     with pytest.raises(ValueError, match=r"attention_norm=False .* received norm_order='post'"):
         small_config(block_options=[{"attention_norm": False}])

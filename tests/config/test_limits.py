@@ -32,10 +32,13 @@ SIZES = {"vocabulary_size": 90, "num_layers": 2, "num_heads": 4, "hidden_dim": 1
         ({"epsilon": 10**400}, "epsilon must be a number of 0 or more"),
         ({"epsilon": -1e-5}, "epsilon must be a number of 0 or more"),
         ({"max_wavelength": 0}, "max_wavelength must be a positive number"),
-        ({"rotary_scaling_factor": 0}, "rotary_scaling_factor must be a positive number"),
         (
-            {"rotary_scaling_factor": 2.0},
-            r"needs positions='rotary': received rotary_scaling_factor=2\.0",
+            {"positions": "rotary", "rotary_scaling": {"kind": "linear", "factor": 0}},
+            "factor of a rotary scaling must be a number of 1 or",
+        ),
+        (
+            {"partial_rotary_factor": 0.5},
+            r"needs positions='rotary': received partial_rotary_factor=0\.5",
         ),
         ({"intermediate_bias": 1}, "intermediate_bias must be True or False: received 1"),
         ({"attention_scale": math.inf}, "attention_scale must be a finite number"),

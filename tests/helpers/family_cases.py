@@ -112,7 +112,12 @@ CASES = {
     "gte": Case(
         families.gte,
         variants={
-            "scaled": {"rotary_scaling_factor": 1.5, "max_wavelength": 50.0, "num_segments": 2, "dropout": 0.2},
+            "scaled": {
+                "rotary_scaling": {"kind": "linear", "factor": 1.5},
+                "max_wavelength": 50.0,
+                "num_segments": 2,
+                "dropout": 0.2,
+            },
             "no-segments": {"num_segments": 0, "head_dim": 6, "intermediate_dim": 40, "classifier_dropout": 0.2},
         },
         published={

@@ -23,9 +23,16 @@ ROTARY = (
     {"attention_window": 2, "rotary": False},
     {"attention_norm": False},
 )
+SCALED = (
+    {"rotary_scaling": {"kind": "linear", "factor": 4}},
+    {"attention_window": 3, "rotary_scaling": {"kind": "yarn", "factor": 2, "original_length": 5}},
+    {},
+    {"rotary": False},
+)
 WINDOWS = ({"attention_window": 3}, {}, {"attention_window": 2}, {})
 DECODERS = {
     "rotary": {"family": "llama", "block_options": ROTARY},
+    "scaled": {"family": "llama", "block_options": SCALED, "partial_rotary_factor": 0.5, "head_dim": 8},
     "no positions": {"family": "llama", "block_options": [{"rotary": False}, {"rotary": False, "attention_window": 3}]},
     "learned": {"family": "gpt2", "block_options": WINDOWS},
     "post-norm": {"family": "gpt1", "block_options": WINDOWS},
@@ -129,7 +136,7 @@ def test_prefill_gives_what_the_model_gives(name):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("name", ["rotary", "learned"])
+@pytest.mark.parametrize("name", ["rotary", "scaled", "learned"])
 def test_save_and_load(name, tmp_path):
     config, model = make(name)
     model.save(tmp_path / "decoder.keras")
@@ -203,6 +210,9 @@ def test_layers_and_weights():
     assert tables == {"positions": 10, "positions_1": 10000}
     norms = [weight.path for weight in model.weights if "attention_norm" in weight.path]
     assert norms == [f"decoder_block_{index}/attention_norm/scale" for index in range(3)]
+    _, model = make("scaled")
+    scales = [layer.scaling and layer.scaling.kind for layer in model.layers if isinstance(layer, RotaryPositions)]
+    assert scales == ["linear", "yarn", None]
     _, model = make("no positions")
     assert not [layer for layer in model.layers if isinstance(layer, RotaryPositions)]
     config = small_seq2seq.small_config(num_layers=2, positions="rotary", block_options=[{"max_wavelength": 10}, {}])

@@ -11,6 +11,14 @@ from keras_transformers.checkpoints.settings.names import FAMILIES, REMOTE, Name
 from keras_transformers.checkpoints.settings.special_ids import possible_ids
 from keras_transformers.config.filled_values import has_biases
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families.rotary_keys import (
+    PARAMETERS,
+    SCALING,
+    THETA,
+    flat_parameters,
+    read_scaling,
+    written_keys,
+)
 from keras_transformers.text.folder.kept_files import TASK
 from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import shown
@@ -73,7 +81,10 @@ def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple
 
 def _read_values(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
     try:
-        return names.read(values)
+        values = names.read(values)
+        if names.fields.get("rotary_scaling") == SCALING:
+            values[SCALING] = read_scaling(values[SCALING], values.get(names.fields["max_length"]))
+        return values
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -104,11 +115,11 @@ def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Copy the options of rotary positions to the top: `rope_parameters`, and the older `rope_scaling`, which wins."""
-    scaling = dict(_of_type(values, path, "rope_scaling", dict, {}))
-    if "type" in scaling:
-        scaling.setdefault("rope_type", scaling.pop("type"))
-    return values | _of_type(values, path, "rope_parameters", dict, {}) | scaling
+    """Copy the options of rotary positions to the top."""
+    for key in (PARAMETERS, SCALING):
+        _of_type(values, path, key, dict, {})
+    options = flat_parameters(values)
+    return values | options | {SCALING: options}
 
 
 def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
@@ -200,8 +211,8 @@ def make_config(
     if wrong := {key: values[key] for key, only in names.fixed.items() if key in values and values[key] != only}:
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for the values {wrong}.")
     values |= {key: values[other] for key, other in names.equal.items()}
-    if "rope_theta" in values:  # since version 5; older versions have it at the top
-        values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
+    if THETA in values:
+        values |= written_keys(values)
     # dtype is what transformers computes in, whatever the weights are stored in.
     values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}
 

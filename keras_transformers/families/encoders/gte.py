@@ -9,6 +9,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.encoders.bert import bert
 from keras_transformers.families.encoders.nomic_bert import NOMIC_BERT
 from keras_transformers.families.encoders.roberta import HEAD, ROBERTA
+from keras_transformers.families.rotary_keys import SCALING
 from keras_transformers.families.table import Fused
 from keras_transformers.utils.number_checks import is_finite
 from keras_transformers.utils.untrusted import shown
@@ -56,21 +57,23 @@ def ntk_scaling(base: float, factor: float, head_dim: int) -> dict[str, Any]:
         head_dim: Width of a head.
 
     Returns:
-        Options of a family's function: `max_wavelength` and `rotary_scaling_factor`.
+        Options of a family's function: `max_wavelength` and `rotary_scaling`.
 
     Example:
 
     >>> ntk_scaling(500_000.0, factor=4.0, head_dim=4)
-    {'max_wavelength': 2000000.0, 'rotary_scaling_factor': 2.0}
+    {'max_wavelength': 2000000.0, 'rotary_scaling': {'kind': 'linear', 'factor': 2.0}}
     """
-    return {"max_wavelength": base * factor, "rotary_scaling_factor": factor ** (2 / head_dim)}
+    linear = {"kind": "linear", "factor": factor ** (2 / head_dim)}
+    return {"max_wavelength": base * factor, "rotary_scaling": linear}
 
 
 BODY, REMOTE = "gte.", "new"
 BLOCK, PARTS = BODY + "encoder.layer.{i}.", ("query", "key", "value")
 # What a missing key means in `transformers`, and in the code that came with the release.
 DEFAULT_THETA, REMOTE_THETA = 160_000.0, 10_000.0
-KINDS = ("default", "linear", "ntk")  # the last one is of the released files
+NTK = "ntk"
+REMOTE_KINDS = ("default", "linear", NTK)
 FIXED = {
     "partial_rotary_factor": 1.0, "mixed_b": None, "position_embedding_type": "rope", "layer_norm_type": "layer_norm",
     "pack_qkv": True, "logn_attention_scale": False, "is_decoder": False, "add_cross_attention": False,
@@ -86,29 +89,22 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scaling(values: dict[str, Any]) -> dict[str, Any]:
-    """Return base and factor of the rotary positions, whose kind is named in config.json."""
-    kind, factor = values.get("rope_type", KINDS[0]), values.get("factor", 1.0)
-    if kind not in KINDS:
-        raise ValueError(f"rope_type={shown(kind)} is not supported; only {KINDS} are.")
-    if kind == KINDS[0]:
-        return {"factor": 1.0}
+    """Return base and scale of the rotary positions, as linear ones: `ntk` is of the released files."""
+    options = values.get(SCALING) or {}
+    kind = options.get("rope_type", "default")
+    if values.get("model_type") == REMOTE and kind not in REMOTE_KINDS:
+        raise ValueError(f"rope_type={shown(kind)} is not supported; only {REMOTE_KINDS} are.")
+    if kind != NTK:
+        return {}
+    factor = options.get("factor", 1.0)
     if not is_finite(factor) or factor < 1:
-        raise ValueError(f"factor={shown(factor)} of rope_type={kind!r} is not supported; only a number >= 1 is.")
-    if kind == "linear":
-        return {"factor": factor}
+        raise ValueError(f"factor={shown(factor)} of rope_type={NTK!r} is not supported; only a number >= 1 is.")
     head_dim, width, heads = values.get("head_dim"), values.get("hidden_size"), values.get("num_attention_heads")
     if head_dim is None:  # a size that is missing is refused later
         head_dim = width // heads if width is not None and heads is not None else 2
     scaled = ntk_scaling(values["rope_theta"], factor, head_dim)
-    return {"rope_theta": scaled["max_wavelength"], "factor": scaled["rotary_scaling_factor"]}
-
-
-def _write(values: dict[str, Any]) -> dict[str, Any]:
-    """Write the factor, if there is one, where `transformers` reads it."""
-    factor = values["factor"]
-    kind = {"rope_type": "default"} if factor == 1 else {"rope_type": "linear", "factor": factor}
-    rest = {key: value for key, value in values.items() if key != "factor"}
-    return rest | {"rope_parameters": {"rope_theta": values["rope_theta"], **kind}}
+    linear = {"rope_type": "linear", "factor": scaled["rotary_scaling"]["factor"]}
+    return {"rope_theta": scaled["max_wavelength"], SCALING: linear}
 
 
 GTE = NOMIC_BERT._replace(
@@ -145,7 +141,7 @@ GTE = NOMIC_BERT._replace(
         "GteForTokenClassification": ("classifier",),
     },
     tasks={task: name.replace("NomicBert", "Gte") for task, name in NOMIC_BERT.tasks.items()},
-    fields=NOMIC_BERT.fields | {"rotary_scaling_factor": "factor"},
+    fields=NOMIC_BERT.fields | {"rotary_scaling": SCALING},
     activations=ROBERTA.activations,  # the masked LM has GELU whatever `hidden_act` says
     fixed=FIXED,
     fused=(
@@ -153,5 +149,4 @@ GTE = NOMIC_BERT._replace(
         Fused(r".*\.mlp\.up_gate_proj", ("intermediate", "gate")),
     ),
     read=_read,
-    write=_write,
 )

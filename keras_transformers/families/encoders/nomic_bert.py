@@ -55,7 +55,7 @@ FIXED = {
     "causal": False, "use_rms_norm": False, "qkv_proj_bias": False, "mlp_fc1_bias": False, "mlp_fc2_bias": False,
     "embd_pdrop": 0.0,
 }  # fmt: skip
-TRAINED = 2048  # tokens: longer texts need positions on another scale (`rotary_scaling_factor`), and are cut
+TRAINED = 2048  # tokens: longer texts need positions on another scale (`rotary_scaling`), and are cut
 GATED = {"swiglu": "silu", "geglu": "gelu"}  # released names of gated layers, by their activation
 
 

@@ -9,7 +9,7 @@ import keras
 
 from keras_transformers.layers.attention.attend import attend
 from keras_transformers.layers.attention.cache import write_cache
-from keras_transformers.layers.attention.call_checks import check_call, checked_window
+from keras_transformers.layers.attention.call_checks import check_call, checked_share, checked_window
 from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
 from keras_transformers.layers.attention.projections import distance_vectors, keys_and_values, merge, queries
@@ -68,6 +68,8 @@ class Attention(ReturnsCache, DenseOwner):
         head_norm: The norm of each head's queries and keys, before rotary positions, with one weight for each of the H:
             a `norm` of `EncoderBlock` (Henry et al. 2020, https://arxiv.org/abs/2010.04245); None for none.
         epsilon: Added to the variance in these norms.
+        partial_rotary_factor: Share of a head, its first units, that `rotary` turns (GPT-NeoX, Black et al. 2022,
+            https://arxiv.org/abs/2204.06745).
 
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
             For the four dense layers, as in `keras.layers.Dense`. A `kernel_initializer` replaces the ranges.
@@ -137,6 +139,7 @@ class Attention(ReturnsCache, DenseOwner):
         value_dim: int | None = None,
         output_bias: bool | None = None,
         soft_cap: float | None = None,
+        partial_rotary_factor: float = 1.0,
         head_norm: str | None = None,
         epsilon: float = 1e-6,
         **kwargs: Any,
@@ -152,6 +155,7 @@ class Attention(ReturnsCache, DenseOwner):
         self.head_dim: Any = head_dim  # a number from `build` on
         self.num_kv_heads, self.value_dim = num_kv_heads or num_heads, value_dim
         self.scale, self.soft_cap = scale, soft_cap
+        self.partial_rotary_factor = checked_share(partial_rotary_factor)
         self.use_bias, self.output_bias = use_bias, use_bias if output_bias is None else output_bias
         self.head_norm = head_norm
         self.return_scores, self.return_cache = return_scores, return_cache

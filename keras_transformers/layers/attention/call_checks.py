@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+from keras_transformers.config.rotary_scaling import rotary_width
 from keras_transformers.layers.attention.cache import check_cache
 from keras_transformers.layers.attention.distance_scores import check_distances
 from keras_transformers.layers.attention.scores import ALL_KEYS
@@ -47,7 +48,7 @@ def check_call(
     batch, length, _ = hidden_states.shape
     shapes = {name: (batch, *shape[1:]) for name, shape in attention.part_shapes(hidden_states.shape[-1]).items()}
     if rotary is not None:
-        check_rotary(rotary, length, shapes["key"][-1], context)
+        check_rotary(rotary, length, rotary_width(shapes["key"][-1], attention.partial_rotary_factor), context)
     if relative_positions is not None:
         check_distances(relative_positions, attention, length, is_self=context is None and cache is None)
     check_cache(cache, shapes, cache_positions, (batch, length), writes=False)
@@ -88,6 +89,22 @@ def checked_window(window: tuple[int | None, int | None]) -> tuple[int | None, i
         )
     before, after = window
     return before, after
+
+
+def checked_share(share: float) -> float:
+    """Check the `partial_rotary_factor` of an `Attention` and return it.
+
+    Raises:
+        ValueError: It is not in (0, 1].
+
+    Example:
+
+    >>> checked_share(0.25)
+    0.25
+    """
+    if not is_number(share) or not 0 < share <= 1:
+        raise ValueError(f"partial_rotary_factor must be a share in (0, 1]: received {share!r}.")
+    return float(share)
 
 
 def _is_distance(tokens: Any) -> bool:

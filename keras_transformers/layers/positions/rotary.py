@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
+from keras_transformers.config.rotary_scaling import check_scaling, make_scaling
 from keras_transformers.layers.interface.input_checks import check_positions, check_sizes, format_shape
 from keras_transformers.layers.interface.layer_options import Positional
+from keras_transformers.layers.positions.frequencies import frequencies
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
@@ -22,19 +23,21 @@ class RotaryPositions(Positional):
     Paper: Su et al. 2021, https://arxiv.org/abs/2104.09864.
 
     Args:
-        head_dim: Width of a head, H; even.
+        head_dim: Width of a head, H, or of its first units, if only these are rotated; even.
         max_wavelength: Base of the geometric series of wavelengths (`rope_theta`).
-        scaling_factor: Divisor of the positions, which gives longer texts the angles of shorter ones; 1 for no scaling.
-            Paper: Chen et al. 2023, https://arxiv.org/abs/2306.15595.
+        scaling: Scale of the positions, for longer texts than those of the first training: a dict of the values of
+            `config.RotaryScaling`; None for none.
 
     Call arguments:
         positions: Integer (1|B, T).
+        lengths: Integer (1|B, 1|T), the number of tokens of each token's text, for a scaling that depends on it; the
+            largest position of the row + 1 when None.
 
     Returns:
         A pair `(cosines, sines)`, each float32 (1|B, T, H / 2), for `Attention(rotary=...)`.
 
     Raises:
-        ValueError: `head_dim` is odd.
+        ValueError: `head_dim` is odd, or `scaling` does not fit it.
 
     Example:
 
@@ -43,25 +46,38 @@ class RotaryPositions(Positional):
     (1, 3, 4)
     """
 
-    def __init__(self, head_dim: int, max_wavelength: float = 10000.0, scaling_factor: float = 1.0, **kwargs: Any):
+    def __init__(self, head_dim: int, max_wavelength: float = 10000.0, scaling: Any = None, **kwargs: Any):
         super().__init__(**kwargs)
         check_sizes(head_dim=head_dim)
         if head_dim % 2:
             raise ValueError(f"rotary positions pair the units of a head: head_dim must be even, received {head_dim}.")
         self.head_dim = head_dim
-        self.max_wavelength, self.scaling_factor = max_wavelength, scaling_factor
+        self.max_wavelength, self.scaling = max_wavelength, make_scaling(scaling)
+        check_scaling(self.scaling, head_dim)
 
-    def call(self, positions):
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RotaryPositions:
+        """Build the layer from its configuration, in files of version 0.2.0 with a `scaling_factor`."""
+        factor = config.get("scaling_factor", 1.0)
+        linear = {} if factor == 1 else {"scaling": {"kind": "linear", "factor": factor}}
+        return cls(**{name: value for name, value in config.items() if name != "scaling_factor"} | linear)
+
+    def call(self, positions, lengths=None):
         check_positions(positions=positions)
-        # Rounded after each step, as in Llama's release code: without, the angle at position 8,000 differs by 5e-4.
-        # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
-        exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
-        frequencies = 1 / np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
-        frequencies = frequencies / np.float32(self.scaling_factor)  # (H / 2,)
-        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (1|B, T, H / 2)
-        return ops.cos(angles), ops.sin(angles)
+        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * self._frequencies(positions, lengths)
+        factor = 1.0 if self.scaling is None else self.scaling.multiplier
+        return ops.cos(angles) * factor, ops.sin(angles) * factor  # (1|B, T, H / 2)
 
-    def compute_output_spec(self, positions):
+    def _frequencies(self, positions: Tensor, lengths: Tensor | None) -> Tensor:
+        """Return the angle of one position, (H / 2,), or (1|B, 1|T, H / 2) by the lengths of texts."""
+        short, *long = frequencies(self.head_dim, self.max_wavelength, self.scaling)
+        if self.scaling is None or not long:
+            return short
+        if lengths is None:
+            lengths = ops.max(positions, axis=1, keepdims=True) + 1  # (1|B, 1)
+        return ops.where(ops.expand_dims(lengths > self.scaling.original_length, -1), long[0], short)
+
+    def compute_output_spec(self, positions, lengths=None):
         check_positions(positions=positions)
         shape = (*positions.shape, self.head_dim // 2)
         return keras.KerasTensor(shape, dtype="float32"), keras.KerasTensor(shape, dtype="float32")
@@ -72,16 +88,18 @@ def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
 
     Args:
         x: (B, N, T, H).
-        rotary: Cosines and sines, each (1|B, T, H / 2).
+        rotary: Cosines and sines, each (1|B, T, H / 2); a narrower pair turns the first units of a head.
 
     Returns:
         (B, N, T, H), of the dtype of `x`.
     """
     # A half-precision layer has cast the cosines to its own dtype, as it does with all its inputs.
     cosines, sines = (ops.cast(ops.expand_dims(part, 1), "float32") for part in rotary)  # (1|B, 1, T, H / 2)
-    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)  # (B, N, T, H / 2)
-    turned = ops.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
-    return ops.cast(turned, x.dtype)
+    half = cosines.shape[-1]
+    wide = ops.cast(x, "float32")
+    first, second, rest = wide[..., :half], wide[..., half : 2 * half], wide[..., 2 * half :]  # (B, N, T, H / 2) each
+    turned = [first * cosines - second * sines, second * cosines + first * sines]
+    return ops.cast(ops.concatenate([*turned, rest] if rest.shape[-1] else turned, axis=-1), x.dtype)
 
 
 def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: int, context: Tensor | None) -> None:
@@ -90,7 +108,7 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
     Args:
         rotary: Cosines and sines, each (1|B, T, H / 2).
         length: T, None if unknown.
-        head_dim: H.
+        head_dim: H, the width of the part of a head that is rotated.
         context: The call's `context`: keys of cross-attention have other positions than queries.
 
     Raises:

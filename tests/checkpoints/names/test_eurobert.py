@@ -50,7 +50,7 @@ REFUSED = {
     "classifier_pooling='cls' is not supported": {"classifier_pooling": "cls"},
     "attention_bias=True is not supported": {"attention_bias": True},
     "mlp_bias=True is not supported": {"mlp_bias": True},
-    "rope_type='llama3' is not supported": {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
+    "rope_type='dynamic' is not supported": {"rope_scaling": {"rope_type": "dynamic", "factor": 8.0}},
 }
 
 

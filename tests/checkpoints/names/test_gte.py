@@ -27,7 +27,7 @@ RELEASED = {
 }  # fmt: skip
 SIZES = (90, 3, 4, 32, 40, 24)
 FACTS = {"epsilon": 1e-6, "dropout": 0.25, "num_segments": 2, "pad_id": 0}
-SAME = gte(*SIZES, **FACTS, max_wavelength=400.0, rotary_scaling_factor=8.0**0.25)
+SAME = gte(*SIZES, **FACTS, max_wavelength=400.0, rotary_scaling={"kind": "linear", "factor": 8.0**0.25})
 
 
 def read(folder, **changes):
@@ -57,7 +57,7 @@ def test_missing_keys_have_the_defaults_of_their_code(tmp_path):
 def test_keys_of_transformers(tmp_path, config):
     values = make_config(config, "GteForMaskedLM")
     assert values["model_type"] == "gte" and "factor" not in values
-    assert values["rope_parameters"].get("factor", 1.0) == config.rotary_scaling_factor
+    assert values["rope_parameters"].get("factor") == (config.rotary_scaling and config.rotary_scaling.factor)
     (tmp_path / "config.json").write_text(json.dumps(values))
     assert read_config(tmp_path)[0] == config
 
@@ -67,7 +67,9 @@ REFUSED = {
     "rope_type='yarn' is not supported": {"rope_scaling": {"type": "yarn", "factor": 2.0}},
     "mixed_b=0.6 is not supported": {"rope_scaling": {"type": "ntk", "factor": 2.0, "mixed_b": 0.6}},
     "factor=0.5 of rope_type='ntk' is not supported": {"rope_scaling": {"type": "ntk", "factor": 0.5}},
-    "factor='2' of rope_type='linear' is not supported": {"rope_scaling": {"type": "linear", "factor": "2"}},
+    "rope_type='linear' with .* is not supported: factor .* received '2'": {
+        "rope_scaling": {"type": "linear", "factor": "2"}
+    },
     "pack_qkv=False is not supported": {"pack_qkv": False},
     "logn_attention_scale=True is not supported": {"logn_attention_scale": True},
     "layer_norm_type='rms_norm' is not supported": {"layer_norm_type": "rms_norm"},

@@ -56,7 +56,7 @@ def test_missing_numbers_are_those_of_the_class(tmp_path):
         ({"use_sliding_window": True, "max_window_layers": 0, "sliding_window": -1}, "attention_window must be"),
         ({"num_hidden_layers": 0}, "num_layers must be a positive integer"),
         ({"num_hidden_layers": 10**9}, "num_layers must be at most"),
-        ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, "rope_type='yarn'"),
+        ({"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}, "rope_type='dynamic' is not supported"),
     ],
 )
 def test_what_is_refused_by_name(tmp_path, changes, message):

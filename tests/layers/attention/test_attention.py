@@ -340,3 +340,13 @@ def test_keys_of_their_own_beside_keras():
         ours(x, None, key)
     with pytest.raises(ValueError, match=r"of the same batch and length: received key \(2, 4, 4\) and \(2, 5, 6\)"):
         ours(x, context, key[:, 1:])
+
+
+def test_the_share_of_a_head_that_is_turned():
+    x, rotary = normal(B, 6, D), RotaryPositions(2)(np.arange(6)[None])
+    layer = Attention(N, head_dim=4, partial_rotary_factor=0.5)
+    assert to_numpy(layer(x, rotary=rotary)).shape == x.shape
+    with pytest.raises(ValueError, match=r"RotaryPositions\(head_dim=4\) gives them"):
+        Attention(N, head_dim=4)(x, rotary=rotary)
+    with pytest.raises(ValueError, match=r"partial_rotary_factor must be a share in \(0, 1\]: received 2"):
+        Attention(N, partial_rotary_factor=2)

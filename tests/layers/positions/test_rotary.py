@@ -13,7 +13,18 @@ B, N, T, H = 2, 3, 5, 8
 POSITIONS = np.array([[0, 1, 2, 3, 4], [7, 3, 9, 500, 2]])
 
 
-@pytest.mark.parametrize("options", [{}, {"max_wavelength": 500000.0, "scaling_factor": 8.0}])
+LONG = {"kind": "longrope", "factor": 4, "original_length": 20, "short_factors": [1] * 4, "long_factors": [2, 3, 4, 5]}
+YARN = {"kind": "yarn", "factor": 4, "original_length": 20}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_wavelength": 500000.0, "scaling": {"kind": "linear", "factor": 8.0}},
+        *({"scaling": scale} for scale in (LONG, YARN)),
+    ],
+)
 def test_layer(options, tmp_path):
     check_layer(RotaryPositions, {"head_dim": H, **options}, {"positions": POSITIONS}, tmp_path)
 
@@ -32,6 +43,51 @@ def test_products_depend_on_the_distance_only():
     assert abs(product(7, 4) - product(7, 5)) > 1e-3
 
 
+def test_a_scale_by_the_length_of_a_text():
+    layer, short, long = RotaryPositions(H, scaling=LONG), RotaryPositions(H), np.array([[True], [False]])
+    factor = layer.scaling.multiplier
+    turns = POSITIONS[..., None] / np.where(long[..., None], [2, 3, 4, 5], [1] * 4)
+    expected = np.cos(turns * 10000.0 ** (-np.arange(0, H, 2) / H)) * factor
+    for lengths in (np.where(long, 21, 20), np.tile(np.where(long, 21, 20), (1, T))):
+        np.testing.assert_allclose(to_numpy(layer(POSITIONS, lengths=lengths)[0]), expected, atol=3e-5)
+    found = to_numpy(layer(POSITIONS[:1]))[0]  # 5 tokens, by their positions
+    np.testing.assert_allclose(found, to_numpy(short(POSITIONS[:1]))[0] * factor, atol=1e-6)
+    last = to_numpy(layer(np.array([[20]])))[0]  # the 21st
+    np.testing.assert_allclose(last, to_numpy(layer(np.array([[20]]), lengths=np.array([[21]])))[0])
+
+
+def test_files_of_an_older_version_have_a_factor():
+    config = RotaryPositions(H, name="positions").get_config() | {"scaling_factor": 8.0}
+    del config["scaling"]
+    layer = RotaryPositions.from_config(config)
+    assert (layer.scaling.kind, layer.scaling.factor) == ("linear", 8.0)
+    assert RotaryPositions.from_config(config | {"scaling_factor": 1.0}).scaling is None
+
+
+def test_only_the_first_units_of_a_head_are_turned():
+    x, rotary = normal(B, N, T, H), RotaryPositions(H // 2)(POSITIONS)
+    turned = to_numpy(rotate(x, rotary))
+    np.testing.assert_array_equal(turned[..., H // 2 :], x[..., H // 2 :])
+    np.testing.assert_allclose(turned[..., : H // 2], to_numpy(rotate(x[..., : H // 2], rotary)))
+
+
+@pytest.mark.parity
+def test_parity_with_gpt_neox():
+    import torch
+    from transformers.models.gpt_neox.modeling_gpt_neox import (
+        GPTNeoXConfig,
+        GPTNeoXRotaryEmbedding,
+        apply_rotary_pos_emb,
+    )
+
+    queries = normal(B, N, T, 2 * H)
+    config = GPTNeoXConfig(hidden_size=N * 2 * H, num_attention_heads=N, rotary_pct=0.25)
+    cosines, sines = GPTNeoXRotaryEmbedding(config)(torch.tensor(queries), torch.tensor(POSITIONS))
+    expected, _ = apply_rotary_pos_emb(torch.tensor(queries), torch.tensor(queries), cosines, sines)
+    turned = rotate(queries, RotaryPositions(H // 2)(POSITIONS))
+    np.testing.assert_allclose(to_numpy(turned), expected.numpy(), atol=5e-5)
+
+
 def test_an_odd_head_is_refused():
     with pytest.raises(ValueError, match="must be even, received 7"):
         RotaryPositions(7)
@@ -48,7 +104,7 @@ def test_parity_with_llama(factor):
     config.rope_parameters = {"rope_type": "linear", "factor": factor, "rope_theta": 10000.0}
     cosines, sines = LlamaRotaryEmbedding(config)(torch.tensor(queries), torch.tensor(POSITIONS))
     expected, _ = apply_rotary_pos_emb(torch.tensor(queries), torch.tensor(queries), cosines, sines)
-    turned = rotate(queries, RotaryPositions(H, scaling_factor=factor)(POSITIONS))
+    turned = rotate(queries, RotaryPositions(H, scaling={"kind": "linear", "factor": factor})(POSITIONS))
     np.testing.assert_allclose(to_numpy(turned), expected.numpy(), atol=5e-5)
 
 
