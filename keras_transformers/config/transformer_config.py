@@ -77,7 +77,7 @@ class TransformerConfig:
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
         pooler_activation: Keras activation of the pooler; of the masked-LM head too, if `head_transform` is `"all"`.
         classifier_pooling: Input of the classifier of an encoder: `"first"`, the first token; `"mean"`, the mean of
-            all tokens; or `"late"`, each token, and then takes the mean of the logits (EuroBERT).
+            all tokens; `"late"`, each one, with the mean of the logits (EuroBERT); or `"last"`, without a pooler.
         head_transform: Heads of an encoder that begin with a dense layer, an activation and a norm: `"masked_lm"`,
             the masked LM's (BERT); `"all"`, those that read single tokens, too, and the pooler has a norm (ModernBERT);
             `"none"` (EuroBERT).

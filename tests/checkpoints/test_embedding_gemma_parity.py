@@ -28,18 +28,21 @@ def encoder_config(**options):
     return CASES["gemma3_text"].small(**(own | options))
 
 
-@pytest.mark.parametrize("window", [4, 5, 6])
-def test_hidden_states(tmp_path, ours, theirs, window):
+CLASSES = [("Gemma3TextModel", 4), ("Gemma3TextModel", 5), ("Gemma3TextForSequenceClassification", 6)]
+
+
+@pytest.mark.parametrize(("architecture", "window"), CLASSES)
+def test_each_class(tmp_path, ours, theirs, architecture, window):
     config = encoder_config(vocabulary_size=90, window=window)
-    values = make_config(config, "Gemma3TextModel")
+    values = make_config(config, architecture, labels=["no", "yes"] if "Class" in architecture else None)
     assert values["sliding_window"] == window
-    reference = theirs.make(tmp_path / "theirs", "Gemma3TextModel", **values)
+    reference = theirs.make(tmp_path / "theirs", architecture, **values)
     again, extra = read_config(tmp_path / "theirs")
     assert again.replace(block_options=()) == config.replace(block_options=())
     sides = {tuple(one.block(i).attention_window // 2 for i in (0, 1)) for one in (again, config)}
     assert len(sides) == 1  # of an odd number they write the even one below it, with the same neighbours
 
-    model = ours.build(again, extra["architecture"])
+    model = ours.build(again, extra["architecture"], 2)
     load_weights(model, tmp_path / "theirs")
     inputs = ours.batch(config, length=21)
     expected = theirs.predict(reference, inputs)
@@ -56,6 +59,23 @@ def test_hidden_states(tmp_path, ours, theirs, window):
         difference=lambda: ours.difference(ours.predict(model, inputs), expected),
     )
     assert min(found.values()) > 100 * BOUND, found
+
+
+def test_a_classifier_is_saved_as_theirs(embedder, tmp_path):
+    import torch
+    import transformers
+
+    task = zoo.load(embedder[1], task="classification", labels=["no", "yes"], seed=0)
+    task.save(tmp_path / "saved")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    learned = [text for text in messages() if len(text) < 40][:5]
+    inputs = tokenizer(learned, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        expected = model(**inputs).logits.softmax(-1).numpy()
+    found = [list(row["probabilities"].values()) for row in task.predict(learned)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(expected, axis=0).min() > 1e-4
 
 
 def write_modules(folder, width, seed=0):
@@ -127,9 +147,9 @@ def test_shorter_vectors(embedder):
 
 
 def test_it_learns(embedder, tmp_path):
-    task = zoo.load(embedder[1], lora_rank=2, seed=0)
+    task, learned = zoo.load(embedder[1], lora_rank=2, seed=0), [text[:30] for text in messages()[:32]]
     before = task.embed(messages()[:4])
-    history = task.fit(messages()[:16], pairs=messages()[16:32], epochs=1, batch_size=8).history
+    history = task.fit(learned[:16], pairs=learned[16:], epochs=1, batch_size=8).history
     assert np.isfinite(history["loss"]).all() and np.abs(task.embed(messages()[:4]) - before).max() > 1e-6
     task.save(tmp_path / "saved")
     again = zoo.load(tmp_path / "saved")

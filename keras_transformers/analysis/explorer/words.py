@@ -193,7 +193,7 @@ def _norms(config: TransformerConfig) -> str:
         )
     if config.norm_order == "sandwich":
         return (
-            f"{norm} is applied before each sub-layer, and another one to its output before it is added (sandwich): "
-            "nothing rescales the residual stream between blocks."
+            f"{norm} is applied before each sub-layer, and another one to what it adds (sandwich-norm): nothing "
+            "rescales the residual stream between blocks."
         )
     return f"{norm} follows each addition (post-norm): it rescales the stream on its way up."

@@ -66,6 +66,8 @@ def gemma3(
     if is_size(num_layers):  # if not, the configuration says so
         types = read_types({"num_hidden_layers": num_layers}, lambda index: (index + 1) % FULL_EVERY != 0)
         facts["block_options"] = _blocks(types, window, LOCAL_WAVELENGTH, scaling)
+    if options.get("kind") == "encoder":
+        facts["classifier_pooling"] = "last"
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return gemma_config("gemma3_text", sizes, facts | options)
 
@@ -143,6 +145,8 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
 def _text_part(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the text part of a model that reads images, too; others as they are."""
     text = values.get("text_config")
+    if text is None and values.get("model_type") == "gemma3":
+        raise ValueError("a gemma3 has no text_config: expected one, or model_type gemma3_text for a text model.")
     if text is None:
         return values
     if not isinstance(text, dict):
