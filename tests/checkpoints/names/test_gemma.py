@@ -24,9 +24,9 @@ def read(folder, values):
     return read_config(folder)[0]
 
 
-def expected(**options):
+def expected(max_length=512, **options):
     own = {"num_kv_heads": 2, "head_dim": 8, "pad_id": 0, "bos_id": 2, "eos_ids": [1], "window": 16}
-    return gemma3(90, 7, 4, 32, 48, 512, **(own | options))
+    return gemma3(90, 7, 4, 32, 48, max_length, **(own | options))
 
 
 TYPES = [LOCAL, FULL, LOCAL, FULL, LOCAL, FULL, LOCAL]
@@ -108,7 +108,7 @@ def test_what_is_refused_by_name(tmp_path, values, message):
         read(tmp_path, values)
 
 
-@pytest.mark.parametrize("scale", [0.3, 10.0])
+@pytest.mark.parametrize("scale", [0.3, 10.0, 0.0, -0.5])
 def test_a_factor_that_is_no_root_is_not_written(scale):
     with pytest.raises(ValueError, match=r"no place for attention_scale=.*expected n \*\* -0.5"):
         make_config(expected(attention_scale=scale), "Gemma3TextModel")
@@ -124,7 +124,7 @@ def test_a_factor_that_is_no_root_is_not_written(scale):
     ],
 )
 def test_block_options_that_have_no_place_are_not_written(blocks):
-    with pytest.raises(ValueError, match="gemma3_text format .* no place for block_options"):
+    with pytest.raises(ValueError, match=r"gemma3_text format .* no place for block_options"):
         make_config(expected(block_options=blocks), "Gemma3TextModel")
-    with pytest.raises(ValueError, match="gemma2 format .* no place for block_options"):
+    with pytest.raises(ValueError, match=r"gemma2 format .* no place for block_options"):
         make_config(gemma2(90, 7, 4, 32, 48, block_options=blocks), "Gemma2Model")
