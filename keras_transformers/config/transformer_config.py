@@ -82,7 +82,7 @@ class TransformerConfig(DerivedValues):
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
         pooler_activation: Keras activation of the pooler; of the masked-LM head too, if `head_transform` is `"all"`.
         classifier_pooling: Input of the classifier of an encoder: `"first"`, the first token; `"mean"`, the mean of
-            all tokens; or `"late"`, each token, and then takes the mean of the logits (EuroBERT).
+            all tokens; `"late"`, each one, with the mean of the logits (EuroBERT); or `"last"`, without a pooler.
         head_transform: Heads of an encoder that begin with a dense layer, an activation and a norm: `"masked_lm"`,
             the masked LM's (BERT); `"all"`, those that read single tokens, too, and the pooler has a norm (ModernBERT);
             `"none"` (EuroBERT).
@@ -126,8 +126,7 @@ class TransformerConfig(DerivedValues):
         tie_embeddings: Whether the output projection is the token embedding.
         scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
         output_bias: Whether the language model's logits have a bias.
-        logits_soft_cap: Bound of the language model's logits: x becomes `logits_soft_cap * tanh(x / logits_soft_cap)`
-            (Gemma 2); None for none.
+        logits_soft_cap: Bound of the language model's logits, as `attention_soft_cap` (Gemma 2); None for none.
         logits_divisor: Divisor of the language model's logits (Granite).
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_scale: Another factor of token embeddings (Granite).

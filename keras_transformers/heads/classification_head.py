@@ -17,8 +17,8 @@ def classification_head(
 ) -> Tensor:
     """Apply dropout, then a dense layer, to one vector per text.
 
-    The same head serves single-label and multi-label classification and regression: only the loss differs. A
-    decoder's has no bias, as in `transformers`.
+    The same head serves single-label and multi-label classification and regression: only the loss differs. The
+    layer has no bias where it reads the last token, as in `transformers`: in decoders, and in EmbeddingGemma.
 
     Args:
         config: Sizes and options.
@@ -46,7 +46,7 @@ def classification_head(
     dropped = Dropout(rate, dtype=dtype, name="classifier_dropout")(pooled)
     layer = Dense(
         num_classes,
-        use_bias=config.kind == "encoder",
+        use_bias=config.kind == "encoder" and config.classifier_pooling != "last",
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name="classifier",

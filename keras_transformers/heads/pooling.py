@@ -18,13 +18,13 @@ def pooler(
     """Apply a dense layer with an activation to what the classifier reads, usually the first token, `[CLS]`.
 
     In BERT it is part of the model; in RoBERTa, DistilBERT and ELECTRA it is the first layer of the classifier, in some
-    of them after a dropout. ModernBERT's has a norm.
+    of them after a dropout. ModernBERT's has a norm. A classifier that reads the last token has no such layer.
 
     Args:
         config: Sizes and options; `classifier_pooling` says what is read.
         hidden_states: (B, T, D).
         dtype: Name of a Keras dtype policy.
-        padding_mask: (B, T), 0 for padding; needed to read the mean of the tokens.
+        padding_mask: (B, T), 0 for padding; needed to read the mean of the tokens, or the last one.
 
     Returns:
         (B, D); (B, T, D) if the classifier reads each token.
@@ -38,6 +38,8 @@ def pooler(
     (None, 16)
     """
     pooled = _read(config, hidden_states, padding_mask)  # (B, D), or (B, T, D)
+    if config.classifier_pooling == "last":
+        return pooled
     if config.pooler_dropout:
         pooled = Dropout(config.pooler_dropout, dtype=dtype, name="pooler_dropout")(pooled)
     return pooler_transform(config, pooled, dtype)  # (B, D), or (B, T, D)
@@ -49,8 +51,12 @@ def _read(config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor
     if config.classifier_pooling == "late":
         return hidden_states  # (B, T, D)
     if padding_mask is None:
-        raise ValueError('classifier_pooling="mean" needs to know which tokens are padding: give padding_mask.')
-    return mean_of_tokens(hidden_states, padding_mask)  # (B, D)
+        raise ValueError(
+            f'classifier_pooling="{config.classifier_pooling}" needs to know which tokens are padding: give '
+            "padding_mask."
+        )
+    read = last_token if config.classifier_pooling == "last" else mean_of_tokens
+    return read(hidden_states, padding_mask)  # (B, D)
 
 
 def of_pooled(

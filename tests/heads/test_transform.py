@@ -94,6 +94,16 @@ def test_a_masked_lm_without_it_is_an_output_layer(tied, path):
     np.testing.assert_allclose(to_numpy(model([states, positions])), expected, atol=1e-4)
 
 
+def test_the_last_token_is_read_by_one_layer_without_bias():
+    inputs, mask = keras.Input((None, 16)), keras.Input((None,), dtype="int32")
+    head = text_classification_head(small_config(classifier_pooling="last"), inputs, mask, 3)
+    model = randomize(keras.Model([inputs, mask], head))
+    (kernel,) = map(to_numpy, model.weights)
+    states = normal(2, 4, 16)
+    expected = states[[0, 1], MASK.sum(1) - 1] @ kernel
+    np.testing.assert_allclose(to_numpy(model([states, MASK])), expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("pooling", ["first", "mean", "late"])
 def test_what_a_classifier_reads(pooling):
     config = small_config(classifier_pooling=pooling, pooler_activation="tanh")
@@ -113,6 +123,7 @@ def test_what_a_classifier_reads(pooling):
     np.testing.assert_allclose(to_numpy(model([states, MASK])), expected[pooling], atol=1e-4)
 
 
-def test_a_mean_needs_to_know_the_padding():
-    with pytest.raises(ValueError, match="give padding_mask"):
-        pooler(small_config(classifier_pooling="mean"), keras.Input((None, 16)))
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_some_need_to_know_the_padding(pooling):
+    with pytest.raises(ValueError, match=f'"{pooling}" needs .* give padding_mask'):
+        pooler(small_config(classifier_pooling=pooling), keras.Input((None, 16)))

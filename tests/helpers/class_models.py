@@ -60,6 +60,8 @@ def classes(config, outputs, mask, num_classes, of_tokens):
         return heads.token_classification_head(config, states, num_classes)
     if config.kind == "decoder":
         return heads.classification_head(config, heads.last_token(states, mask), num_classes)
+    if config.classifier_pooling == "last":
+        states = heads.last_token(states, mask)
     logits = heads.classification_head(config, outputs.get("pooled", states), num_classes)
     is_late = "pooled" in outputs and config.classifier_pooling == "late"
     return heads.mean_of_tokens(logits, mask) if is_late else logits

@@ -108,7 +108,12 @@ DECODER_CASES = {
                 "max_wavelength": 500.0,
             },
             "no-window": {"block_options": [], "tie_embeddings": False, "head_dim": 8},
-            "seven-blocks": {"num_layers": 7},
+            "seven-blocks": {"num_layers": 7, "scaling": {"kind": "linear", "factor": 2.5}},
+            "scaled-windows": {
+                "block_options": [
+                    {"attention_window": 4, "max_wavelength": 50.0, "rotary_scaling": {"kind": "linear", "factor": 3.0}}
+                ],
+            },
         },
         published={
             268_098_176: sized(262_144, 18, 4, 640, 2048, num_kv_heads=1, head_dim=256),

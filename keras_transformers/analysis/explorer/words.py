@@ -193,8 +193,8 @@ def _norms(config: TransformerConfig) -> str:
         )
     if config.norm_order == "sandwich":
         return (
-            f"{norm} is applied before each sub-layer, and another one to its output before it is added (sandwich): "
-            "nothing rescales the residual stream between blocks."
+            f"{norm} is applied before each sub-layer, and another one to what it adds (sandwich-norm): nothing "
+            "rescales the residual stream between blocks."
         )
     if config.norm_order == "res_post":
         return (

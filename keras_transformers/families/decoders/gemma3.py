@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keras_transformers.config.block_options import make_block_options
+from keras_transformers.config.block_options import BlockOptions, make_block_options
+from keras_transformers.config.rotary_scaling import as_dict
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.gemma import (
     BIDIRECTIONAL,
     DEFAULTS,
     FIELDS,
-    FIXED,
     NORMS,
     SHARED,
     WINDOW,
@@ -22,6 +22,14 @@ from keras_transformers.families.decoders.gemma import (
 )
 from keras_transformers.families.decoders.llama import BLOCK, LLAMA, named_like
 from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
+from keras_transformers.families.rotary_keys import (
+    PARAMETERS,
+    SCALING,
+    THETA,
+    flat_parameters,
+    read_scaling,
+    write_scaling,
+)
 from keras_transformers.families.table import with_defaults
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown, warn_user
@@ -31,7 +39,7 @@ FULL_EVERY, LOCAL_WAVELENGTH, WAVELENGTH = 6, 10_000.0, 1_000_000.0
 
 def gemma3(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
-    max_length: int = 32_768, *, window: int = 512, **options: Any,
+    max_length: int = 32_768, *, window: int = 512, scaling: Mapping[str, Any] | None = None, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
     """Describe Gemma 3, or with `kind="encoder"` EmbeddingGemma: five blocks that see a window, then one that sees all.
 
@@ -42,6 +50,7 @@ def gemma3(
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `llama`.
         window: Size of the window, in tokens: 512 in the models of 270M and 1B, 1024 in larger ones.
+        scaling: Scale of rotary positions in blocks that see all: `{"kind": "linear", "factor": 8.0}` in larger ones.
 
     Returns:
         A `TransformerConfig`.
@@ -55,17 +64,23 @@ def gemma3(
     facts: dict[str, Any] = {"norm_order": "sandwich", "head_norm": "offset_rms", "max_wavelength": WAVELENGTH}
     if is_size(num_layers):  # if not, the configuration says so
         types = read_types({"num_hidden_layers": num_layers}, lambda index: (index + 1) % FULL_EVERY != 0)
-        facts["block_options"] = _blocks(types, window, LOCAL_WAVELENGTH)
+        facts["block_options"] = _blocks(types, window, LOCAL_WAVELENGTH, scaling)
+    if options.get("kind") == "encoder":
+        facts["classifier_pooling"] = "last"
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return gemma_config("gemma3_text", sizes, facts | options)
 
 
-def _blocks(types: list[str], window: Any, wavelength: Any) -> list[dict[str, Any]]:
-    local = {"attention_window": window, "max_wavelength": wavelength}
-    return shortest([local if kind == LOCAL else {} for kind in types]) if LOCAL in types else []
+def _blocks(
+    types: list[str], window: Any, wavelength: Any, scaling: Any = None, local_scaling: Any = None
+) -> list[dict[str, Any]]:
+    scaled: list[dict[str, Any]] = [{"rotary_scaling": one} if one else {} for one in (scaling, local_scaling)]
+    options = {FULL: scaled[0], LOCAL: {"attention_window": window, "max_wavelength": wavelength, **scaled[1]}}
+    blocks = shortest([options[kind] for kind in types])
+    return [] if blocks == [{}] else blocks
 
 
-BASES, LOCAL_BASE = "rope_parameters", "rope_local_base_freq"  # since version 5 of `transformers`, and before
+LOCAL_BASE = "rope_local_base_freq"  # before version 5 of `transformers`
 PATTERNS = ("sliding_window_pattern", "_sliding_window_pattern")  # of early files without a list of types
 # The defaults of `transformers` for keys that config.json lacks; null is a value: none.
 IF_MISSING = SHARED | {WINDOW: 4096, "num_key_value_heads": 4}
@@ -77,49 +92,51 @@ SIZES = {
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    values = IF_MISSING | with_defaults(_text_part(values), DEFAULTS | {"rope_theta": WAVELENGTH})
+    values = IF_MISSING | with_defaults(_text_part(values), DEFAULTS | {THETA: WAVELENGTH})
     pattern = next((values[key] for key in PATTERNS if values.get(key) is not None), FULL_EVERY)
     if not is_size(pattern):
         raise ValueError(f"{PATTERNS[0]} must be a positive integer: received {shown(pattern)}.")
     types = read_types(values, lambda index: (index + 1) % pattern != 0)
     check_window(values[WINDOW], types)
-    values |= _positions(values)
-    values |= {TYPES: _blocks(types, values[WINDOW], values[LOCAL_BASE])}
+    full, local = _positions(values)
+    scales = (read_scaling(options, values.get("max_position_embeddings")) for options in (full, local))
+    base = local.get(THETA, values.get(LOCAL_BASE) or LOCAL_WAVELENGTH)
+    values |= {TYPES: _blocks(types, values[WINDOW], base, *scales), THETA: full.get(THETA, values[THETA])}
     return read_scale(values) | {BIDIRECTIONAL: "encoder" if values.get(BIDIRECTIONAL) else "decoder"}
 
 
-def _positions(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the bases and scales of rotary positions in both forms; of two values of a key, the older form's counts."""
-    given = values.get(BASES) or {}
+def _positions(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of rotary positions in blocks that see all and in others; those of the older form count."""
+    given, older = values.get(PARAMETERS) or {}, values.get(SCALING) or {}
     if unknown := {*given} - {FULL, LOCAL}:
-        raise ValueError(f"{BASES} must hold {FULL!r} and {LOCAL!r} only: received {shown(sorted(unknown, key=str))}.")
-    full, local = ({**(given.get(kind) or {})} for kind in (FULL, LOCAL))
-    scaling = {**(values.get("rope_scaling") or {})}
-    full |= {"rope_type": scaling.pop("type", "default"), **scaling} if scaling else {}
-    return {
-        "rope_theta": full.get("rope_theta", values["rope_theta"]),
-        "rope_type": full.get("rope_type", "default"),
-        LOCAL_BASE: local.get("rope_theta", values.get(LOCAL_BASE) or LOCAL_WAVELENGTH),
-    }
+        raise ValueError(
+            f"{PARAMETERS} must hold {FULL!r} and {LOCAL!r} only: received {shown(sorted(unknown, key=str))}."
+        )
+    older = {} if {*older} <= {FULL, LOCAL} else older  # the newer form, which has been copied
+    return {**(given.get(FULL) or {}), **older}, {**(given.get(LOCAL) or {})}
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    local = next((block for block in blocks if block.attention_window), None)
-    window, base = (local.attention_window, local.max_wavelength) if local else (None, None)
-    window, base = window or IF_MISSING[WINDOW], base or values["rope_theta"]
+    local = next((block for block in blocks if block.attention_window), BlockOptions())
+    full = next((block for block in blocks if not block.attention_window), BlockOptions())
+    window, base = local.attention_window or IF_MISSING[WINDOW], local.max_wavelength or values[THETA]
+    scaling, local_scaling = (as_dict(block.rotary_scaling) for block in (full, local))
     types = [LOCAL if blocks[index % len(blocks)].attention_window else FULL for index in range(num_layers)]
-    if make_block_options(_blocks(types[: len(blocks)], window, base)) != make_block_options(values[TYPES]):
+    expected = _blocks(types[: len(blocks)], window, base, scaling, local_scaling)
+    if make_block_options(expected) != make_block_options(values[TYPES]):
         raise ValueError(
             f"the gemma3_text format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
-            "one window and one base for all blocks with a window, and no other option."
+            "the same for all blocks with a window, and for all others, which have the model's base."
         )
-    bases = {FULL: values["rope_theta"], LOCAL: base}
+    bases = {FULL: write_scaling(scaling, values[THETA]), LOCAL: write_scaling(local_scaling, base)}
+    older = {key: value for key, value in bases[FULL].items() if key != THETA} if scaling else None
     return write_scale(values) | {
         TYPES: types,
         WINDOW: window,
         LOCAL_BASE: base,
-        BASES: {kind: {"rope_theta": theta, "rope_type": "default"} for kind, theta in bases.items()},
+        PARAMETERS: bases,
+        SCALING: older,
         BIDIRECTIONAL: values[BIDIRECTIONAL] == "encoder",
     }
 
@@ -127,6 +144,8 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
 def _text_part(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the text part of a model that reads images, too; others as they are."""
     text = values.get("text_config")
+    if text is None and values.get("model_type") == "gemma3":
+        raise ValueError("a gemma3 has no text_config: expected one, or model_type gemma3_text for a text model.")
     if text is None:
         return values
     if not isinstance(text, dict):
@@ -135,10 +154,11 @@ def _text_part(values: dict[str, Any]) -> dict[str, Any]:
         f"the model reads images, too ({', '.join(key for key in IMAGES if key in values) or 'model_type gemma3'}): "
         "only its text part is loaded, and images are refused. `save` writes the text part, as a gemma3_text."
     )
-    kept = {key: value for key, value in values.items() if key not in (*IMAGES, "text_config", "model_type")}
-    ids = {key: text[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id") if key in text}
+    kept = {key: value for key, value in values.items() if key not in (*IMAGES, "text_config", SCALING)}
+    ids = {key: values[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id") if key in values}
     architectures = [CLASSES.get(name, name) for name in values.get("architectures") or []]
-    return SIZES | text | ids | kept | {"architectures": architectures}
+    options = {SCALING: flat_parameters(text)}
+    return SIZES | kept | text | ids | options | {"architectures": architectures}
 
 
 IMAGES = ("vision_config", "mm_tokens_per_image", "image_token_index", "boi_token_index", "eoi_token_index")
@@ -147,6 +167,7 @@ CLASSES = {
     "Gemma3ForSequenceClassification": "Gemma3TextForSequenceClassification",
     "Gemma3Model": "Gemma3TextModel",
 }
+LEFT_OUT = ("attention_soft_cap", "rotary_scaling")  # not followed there; of single blocks
 NAMED = named_like("Gemma3")
 RENAMED = {"Gemma3Model": "Gemma3TextModel", "Gemma3ForSequenceClassification": "Gemma3TextForSequenceClassification"}
 _WEIGHTS = LLAMA.weights | NORMS | {
@@ -160,8 +181,9 @@ GEMMA3 = LLAMA._replace(
     | {ours.replace("decoder", "encoder"): theirs for ours, theirs in _WEIGHTS.items() if "block" in ours},
     architectures={RENAMED.get(name, name): heads for name, heads in NAMED["architectures"].items()},
     tasks={task: RENAMED.get(name, name) for task, name in NAMED["tasks"].items()},
-    fields=FIELDS | {"kind": BIDIRECTIONAL},
-    fixed={key: value for key, value in FIXED.items() if key != BIDIRECTIONAL},
+    fields={ours: theirs for ours, theirs in FIELDS.items() if ours not in LEFT_OUT} | {"kind": BIDIRECTIONAL},
+    # `transformers` ignores the soft cap of scores, and other programs follow it: no released file has one.
+    fixed={**LLAMA.fixed, FIELDS["attention_soft_cap"]: None},
     redundant=f"{LLAMA.redundant}|{_OF_IMAGES}",
     remote_type="gemma3",
     renamed={

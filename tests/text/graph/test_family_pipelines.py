@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
+from gemma_tokenizer import CORPUS, RUNS, gemma
 from spm_models import ENCODERS, RULES
-from tokenizers import AddedToken, Regex, decoders, models, processors, trainers
+from tokenizers import AddedToken, Regex
 from tokenizers import Tokenizer as Library
 from tokenizers import normalizers as n
 from tokenizers import pre_tokenizers as p
@@ -18,10 +18,8 @@ from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import MPNET_TOKENS, build_mpnet
 
 ALBERT, CAMEMBERT, DEBERTA, XLM_ROBERTA = ENCODERS
-CORPUS = ["A cat, a bat: \"at\" 1,100 `` '' tab\tcat.", "  dat  cád\n\nﬁ①. (a-b)", "日本 a\u00a0\u3000b\u200b"]
 PARTS = [*"abcdt C1,.é\"'`(-▁日", "``", "''", "  ", "\n", "\t", "\u00a0", "\u3000", "ﬁ", "\u0301", "\u0903", "①", "cat"]
-TYPED = ["<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "<unk>", "<bos>"]
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+TYPED = ["▁▁", "\n\n", "<table>", "<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "<unk>", "<bos>"]
 
 
 def encoder(name: str, **options) -> Library:
@@ -37,22 +35,6 @@ def older(name: str, *steps, splitter=None) -> Library:
     library = encoder(name)
     library.normalizer = n.Sequence([*steps, n.Precompiled(RULES), n.Replace(Regex(" {2,}"), " ")])
     library.pre_tokenizer = splitter or library.pre_tokenizer
-    return library
-
-
-def gemma(*behind: str) -> Library:
-    """Gemma's pipeline, or mmBERT's with <eos> behind a text: the Split finds no space, as none is left."""
-    special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
-    library = Library(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    library.normalizer, library.pre_tokenizer = n.Replace(" ", "▁"), p.Split(" ", "merged_with_previous")
-    trainer = trainers.BpeTrainer(vocab_size=340, special_tokens=[*special, *BYTES], show_progress=False)
-    library.train_from_iterator(CORPUS, trainer)
-    config = json.loads(library.to_str())
-    config["added_tokens"] = config["added_tokens"][: len(special)]  # bytes are no added tokens
-    library = Library.from_str(json.dumps(config))
-    library.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
-    single, pair = ["<bos>", "$A", *behind], ["<bos>", "$A", *behind, "<bos>:1", "$B:1", *(f"{t}:1" for t in behind)]
-    library.post_processor = processors.TemplateProcessing(single, pair, [("<bos>", 2), ("<eos>", 1)])
     return library
 
 
@@ -76,6 +58,7 @@ PIPELINES = {
     "deberta, punctuation, first": lambda: encoder(DEBERTA, split_by_punct=True, add_prefix_space=False),
     "deberta of version 4": lambda: older(DEBERTA, n.Strip(), splitter=p.Sequence([p.Metaspace()])),
     "gemma": gemma,
+    "gemma with runs": lambda: gemma(added=RUNS),
     "mmbert": lambda: gemma("<eos>"),
     "mpnet": mpnet,
 }
