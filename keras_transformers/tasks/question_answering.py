@@ -12,6 +12,7 @@ from keras_transformers.heads import span_head
 from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.row_chunks import Spec, in_chunks
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.kind import Kind, flag
@@ -30,7 +31,6 @@ from keras_transformers.tasks.questions.best_answers import (
 from keras_transformers.tasks.questions.given_answers import AnswerSpans
 from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
 from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source
-from keras_transformers.tasks.questions.row_chunks import Spec, in_chunks
 from keras_transformers.tasks.questions.squad import read_squad
 from keras_transformers.tasks.reports import worst
 from keras_transformers.utils.number_checks import is_number

@@ -98,7 +98,7 @@ class Task:
         return parts.attributes[name]
 
     def __dir__(self) -> list[str]:
-        missing = set() if self.kind.writes_text else {"generate", "generation", "stream"}
+        missing = set() if self.kind.writes_text else {"generate", "generation", "score", "score_stream", "stream"}
         return sorted({*super().__dir__(), *self.parts.attributes} - missing)
 
     def __reduce__(self):
@@ -261,6 +261,8 @@ class Task:
     predict_stream = of_answers("predict_stream", "Predict texts one by one, as `predict` does.")
     generate = of_answers("generate", "Generate texts, if the task does: `Writing.generate`.")
     stream = of_answers("stream", "Generate one text piece by piece: `Writing.stream`.")
+    score = of_answers("score", "Score texts, if the task generates them: `ScoredWriting.score`.")
+    score_stream = of_answers("score_stream", "Score texts one by one, as `score` does.")
     chat = of_answers("chat", "Answer a conversation: `ChatWriting.chat`.")
     export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
     service = of_answers("service", "What `predict` calls and `export` saves.")

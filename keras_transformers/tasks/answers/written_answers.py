@@ -13,7 +13,7 @@ from keras_transformers.generation.prompts import BLANK
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
-from keras_transformers.tasks.answers.writing_setup import WritingSetup
+from keras_transformers.tasks.answers.text_scores import ScoredWriting
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
@@ -21,8 +21,8 @@ from keras_transformers.utils.keras_private import strategy_of
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 
 
-class Writing(WritingSetup):
-    """Generation of texts from texts.
+class Writing(ScoredWriting):
+    """Generation of texts from texts, and their scores.
 
     Args:
         setup, model, target, new_tokens, generation: As for `WritingSetup`.
@@ -206,5 +206,6 @@ class Writing(WritingSetup):
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
+            functions |= self.score_functions(service.module)
             values = {**request._asdict(), "stop": [list(self.stop_of(stop))], **examples}
             export(folder, service.module, functions, values)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_transformers.tasks.questions import row_chunks
-from keras_transformers.tasks.questions.row_chunks import Spec, in_chunks
+from keras_transformers.tasks.answers import row_chunks
+from keras_transformers.tasks.answers.row_chunks import Spec, in_chunks
 
 SPECS = {"sum": Spec("float32", ()), "pair": Spec("int32", (2,))}
 ROWS = {"a": np.arange(14.0, dtype="float32").reshape(7, 2), "b": np.arange(7, dtype="int32")}
