@@ -60,6 +60,9 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None, chat
         - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
         - `truncated` (bool), `error` (string): (B,).
 
+        With a chat template, `chat` takes `role` and `content`, (B, M) strings for M messages, padded with empty roles,
+        and `generate_chat` also the sampling parameters and `stop`. They return the same.
+
     Example:
 
     >>> from keras_transformers.families import gpt2
