@@ -8,6 +8,9 @@ import pytest
 from command_line import fail, run
 
 import zoo
+from keras_transformers.families import gpt2
+from keras_transformers.tasks import Task
+from keras_transformers.text.tokenizer import Tokenizer
 
 LINES = ["a fine film", "a dull book", "the fine day", "", "the long play"]
 
@@ -71,3 +74,42 @@ def test_finetune_translations(folders, table, tmp_path, served):
     assert "perplexity" in lines and served == [["a fine film"]]
     assert zoo.load(tmp_path / "out").name == "seq2seq_lm"
     assert (tmp_path / "out-export" / "1" / "saved_model.pb").is_file()
+
+
+TALKS = [
+    {"messages": [{"role": "user", "content": f"say {word}"}, {"role": "assistant", "content": word}]}
+    for word in ("cat", "dog", "film", "book", "play", "day")
+]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("eager_fit", "no_export")
+def test_conversations(tmp_path, served):
+    """By their own option, or found by the keys of the first record."""
+    tokenizer = Tokenizer.train(["say cat dog film book play day <|user|> <|assistant|>"], 300, model="byte_pair")
+    config = gpt2(tokenizer.vocabulary_size, 1, 2, 8, max_length=64, eos_ids=[tokenizer.eos_id])
+    Task("causal_lm", config, tokenizer).save(tmp_path / "model")
+    file = tmp_path / "chats.jsonl"
+    file.write_text("".join(json.dumps(talk) + "\n" for talk in TALKS), encoding="utf-8")
+    out = tmp_path / "out"
+    printed = run("finetune", tmp_path / "model", "--messages", file, "--split", "0.34", "--out", out)
+    assert "4 rows to train, 2 held out" in printed
+    assert "exact_match" in printed and "perplexity" in printed
+    assert (out / "chat_template.jinja").is_file()
+    assert served[0]["role"] == ["user"] and served[0]["content"][0].startswith("say ")
+    report = json.loads(run("evaluate", out, "--data", file))
+    assert report["answers"][0]["prompt"] == "say cat" and 0 <= report["f1"] <= 100
+    assert isinstance(zoo.load(out).chat(TALKS[0]["messages"][:1], max_new_tokens=2), str)
+
+
+def test_wrong_options_of_conversations(tmp_path):
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps(TALKS[0]) + "\n" + '{"messages": []}\n', encoding="utf-8")
+    for options, message in (
+        (("--messages", file, "--train", file), "give one of them"),
+        (("--messages", file, "--task", "classification"), "--messages is for --task causal_lm"),
+        (("--messages", tmp_path / "none.jsonl"), "none.jsonl"),
+        (("--messages", file), "chats.jsonl, line 2: 'messages' must be a list of messages"),
+    ):
+        assert message in fail("finetune", "gpt_mini_en", *options, "--out", tmp_path / "out")[1]
+    assert not (tmp_path / "out").exists()
