@@ -76,9 +76,7 @@ def lowered(points: tf.Tensor, group: tf.Tensor) -> tf.Tensor:
     before = tf.concat([[False], cased[:-1] & same], 0)[: tf.size(near)]
     after = tf.concat([cased[1:] & same, [False]], 0)[: tf.size(near)]
     is_final = tf.equal(near, SIGMA) & before & ~after
-    return tf.where(
-        tf.scatter_nd(kept, is_final, tf.shape(points, tf.int64)), FINAL_SIGMA, changed(points, "lower")
-    )
+    return tf.where(tf.scatter_nd(kept, is_final, tf.shape(points, tf.int64)), FINAL_SIGMA, changed(points, "lower"))
 
 
 def change_case(rows: tf.Tensor, name: str) -> tf.Tensor:
