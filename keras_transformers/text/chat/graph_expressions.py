@@ -27,6 +27,7 @@ from keras_transformers.text.chat.graph_values import (
     truth,
 )
 
+MOST_STEPS = 50_000  # expressions evaluated, so that no template keeps the compiler busy for ever
 BINARY = ("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow")
 
 
@@ -44,10 +45,15 @@ class Function:
 class Expressions(Paths):
     """Evaluate expressions on the current path."""
 
+    steps = 0
+
     def evaluate(self, node: nodes.Expr) -> Value:
         """Return the value of an expression."""
         name = type(node).__name__
+        self.steps += 1
         try:
+            if self.steps > MOST_STEPS:
+                raise NotCompiledError(f"more than {MOST_STEPS} steps,")
             if name in BINARY:
                 return graph_operators.operate(self, name, self.evaluate(node.left), self.evaluate(node.right))
             method = getattr(self, f"_{name.lower()}", None)

@@ -12,6 +12,7 @@ from keras_transformers.text.chat.graph_expressions import Function
 from keras_transformers.text.chat.graph_operators import Facts, items_of, look_up, mismatch, operate
 from keras_transformers.text.chat.graph_paths import PathEndsError, State, python
 from keras_transformers.text.chat.graph_statements import Statements
+from keras_transformers.text.chat.graph_strings import characters
 from keras_transformers.text.chat.graph_values import (
     SEQUENCES,
     Choice,
@@ -57,6 +58,8 @@ class Loops(Statements):
         self.each(self.evaluate(node.iter), lambda sequence: self._loop(node, sequence))
 
     def _loop(self, node: nodes.For, sequence: Value) -> None:
+        if isinstance(sequence, Rows) and kind(sequence) == "string":
+            sequence = characters(sequence.tensor)
         loop = object()  # marks the state of this loop: the turns that are counted, who has left it, its text
         before, outer, jump = dict(self.state), self.scope, self.jump
         self.state |= {(loop, "turns"): Known(0), (loop, "left"): Known(False), (loop, "text"): Known("")}
@@ -124,7 +127,8 @@ class Loops(Statements):
             packed = [self._pack(end[key], kinds, rows) for key, kinds in layout.items()]
             return place + 1, *(one for tensors in packed for one in tensors)
 
-        most = tf.reduce_max(tf.concat([sequence.count, [0]], 0))
+        count = tf.where(both(self.taken, self.fine()), sequence.count, 0)  # others do not keep the loop busy
+        most = tf.reduce_max(tf.concat([count, [0]], 0))
         _, *flat = tf.while_loop(
             lambda place, *_: place < most, turn, [tf.constant(0), *flat], [tf.TensorShape([]), *shapes]
         )

@@ -19,8 +19,10 @@ from keras_transformers.text.chat.graph_values import (
     NotCompiledError,
     Rows,
     Value,
+    both,
     kind,
     merge,
+    negate,
     options,
     tensor,
     to_value,
@@ -83,6 +85,7 @@ class Paths:
         self.output: Hashable = "output"
         self.state: State = {ERROR: Known(None)}
         self.texts: dict[Hashable, Text] = {self.output: Text()}
+        self.taken: Condition = True  # which conversations are on this path
         self.depth = 0
 
     def read(self, name: str) -> Value:
@@ -154,17 +157,18 @@ class Paths:
         """
         if isinstance(condition, bool):
             return then() if condition else otherwise()
-        return self._join(condition, self._run(then), self._run(otherwise))
+        return self._join(condition, self._run(condition, then), self._run(negate(condition), otherwise))
 
-    def _run(self, run: Callable[[], Any]) -> _Branch:
-        state, texts = dict(self.state), self.texts
+    def _run(self, condition: Condition, run: Callable[[], Any]) -> _Branch:
+        state, texts, taken = dict(self.state), self.texts, self.taken
+        self.taken = both(taken, condition)
         branch = _Branch()
         try:
             branch.value = run()
         except PathEndsError as end:
             branch.ended, branch.failed = True, end.failed
         branch.state, branch.texts = self.state, self.texts
-        self.state, self.texts = state, texts
+        self.state, self.texts, self.taken = state, texts, taken
         return branch
 
     def _join(self, condition: tf.Tensor, a: _Branch, b: _Branch) -> Any:

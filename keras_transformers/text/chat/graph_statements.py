@@ -43,6 +43,8 @@ class Statements(Expressions):
 
     def _run_output(self, node: nodes.Output) -> None:
         for part in node.nodes:
+            while isinstance(part, nodes.Filter) and part.name == "safe":  # nothing is escaped, so it changes nothing
+                part = part.node
             self.add(graph_operators.text(self, self.evaluate(part)))
 
     def _run_if(self, node: nodes.If) -> None:

@@ -84,6 +84,12 @@ def split(rows: tf.Tensor, separator: str | None, most: int = -1) -> Strings:
     return Strings(ragged.values, tf.cast(ragged.row_starts(), tf.int32), count)
 
 
+def characters(rows: tf.Tensor) -> Strings:
+    """Return the characters of strings (B,)."""
+    ragged = tf.strings.unicode_split(rows, "UTF-8")
+    return Strings(ragged.values, tf.cast(ragged.row_starts(), tf.int32), tf.cast(ragged.row_lengths(), tf.int32))
+
+
 def spread(strings: Strings) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the strings of all lists, and the conversation of each."""
     ragged = tf.RaggedTensor.from_row_lengths(tf.zeros([tf.reduce_sum(strings.count)]), strings.count)

@@ -182,6 +182,8 @@ def kind(value: Value) -> Hashable:
             return name
     if isinstance(value.value, Undefined):
         return "undefined", message_of(value.value)
+    if isinstance(value.value, (list, tuple, dict, float)):
+        return "data", repr(value.value)  # a loop that is traced again makes equal ones
     return "known", id(value.value)
 
 
