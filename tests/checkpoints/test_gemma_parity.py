@@ -17,6 +17,7 @@ from gemma_tokenizer import RUNS, gemma, write_gemma
 from generating import Generator, language_model
 from messages import messages
 from mutations import effects, rewrite, swap, swap_norms
+from processes import run_on_jax
 from token_rows import differing, mismatches, rough_texts
 from training_steps import compare, read_by_them
 
@@ -249,6 +250,63 @@ def text_of(tokenizer, ids):
     is_byte = re.compile("<0x(..)>").fullmatch
     spelled = [bytes.fromhex(m[1]) if (m := is_byte(token)) else token.replace("▁", " ").encode() for token in tokens]
     return b"".join(spelled).decode("utf-8", "replace")
+
+
+def test_ranking_by_the_logit_of_a_token(folder, tmp_path):
+    """As bge-reranker-v2-gemma, a plain folder, scores pairs by "Yes"."""
+    import torch
+    import transformers
+
+    task = zoo.load(folder, task="ranking", score_tokens=[300])
+    learned = [text for text in messages() if len(text) < 30][:8]
+    queries, documents = learned[:4], learned[4:]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        rows = [tokenizer([pair[0]], [pair[1]], return_tensors="pt") for pair in zip(queries, documents, strict=True)]
+        expected = [model(row["input_ids"]).logits[0, -1, 300].item() for row in rows]
+    found = [row["score"] for row in task.predict(queries, documents)]
+    np.testing.assert_allclose(found, expected, atol=BOUND)
+    task.export(tmp_path / "export")
+    served = bare.ask(tmp_path / "export", {"serving_default": {"text": queries, "text_pair": documents}})
+    np.testing.assert_allclose(served["serving_default"]["score"], expected, atol=BOUND)
+
+
+def test_a_step_with_adapters(folder, tmp_path):
+    task = zoo.load(folder, lora_rank=2, seed=0)
+    learned = [text for text in messages() if len(text) < 30][:8]
+    history = task.fit(messages()[:60], epochs=1, batch_size=4).history
+    assert np.isfinite(history["loss"]).all()
+    before = zoo.load(folder).score(learned[:2])
+    assert str(task.score(learned[:2])) != str(before)
+    task.save(tmp_path / "saved")
+    again = zoo.load(tmp_path / "saved").generate(learned[:2], max_new_tokens=5)
+    assert again == task.generate(learned[:2], max_new_tokens=5)
+
+
+ON_JAX = """
+import numpy as np, zoo
+for folder in FOLDERS:
+    expected = np.load(folder + "/expected.npz")
+    task = zoo.load(folder)
+    found = task.model({name: expected[name] for name in ("token_ids", "padding_mask")})["logits"]
+    print(float(np.abs(np.asarray(found) - expected["logits"]).max()))
+"""
+
+
+@pytest.mark.slow
+def test_logits_on_jax(folder):
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = np.random.default_rng(0).integers(5, 300, (2, 21)).astype("int32")
+    with torch.no_grad():
+        logits = model(torch.from_numpy(ids).long()).logits.numpy()
+    np.savez(folder / "expected.npz", token_ids=ids, padding_mask=np.ones_like(ids), logits=logits)
+    script = ON_JAX.replace("FOLDERS", repr([str(folder)]))
+    assert float(run_on_jax(script)) < BOUND
+    (folder / "expected.npz").unlink()
 
 
 @pytest.mark.slow
