@@ -274,14 +274,12 @@ def test_ranking_by_the_logit_of_a_token(folder, tmp_path):
 
 def test_a_step_with_adapters(folder, tmp_path):
     task = zoo.load(folder, lora_rank=2, seed=0)
-    learned = [text for text in messages() if len(text) < 30][:8]
     history = task.fit(messages()[:60], epochs=1, batch_size=4).history
     assert np.isfinite(history["loss"]).all()
-    before = zoo.load(folder).score(learned[:2])
-    assert str(task.score(learned[:2])) != str(before)
     task.save(tmp_path / "saved")
-    again = zoo.load(tmp_path / "saved").generate(learned[:2], max_new_tokens=5)
-    assert again == task.generate(learned[:2], max_new_tokens=5)
+    models = (zoo.load(folder), task, zoo.load(tmp_path / "saved"))
+    before, after, again = (model.evaluate(messages()[:60])["cross_entropy"] for model in models)
+    assert abs(after - before) > 1e-3 and again == pytest.approx(after, abs=1e-4)
 
 
 ON_JAX = """
@@ -310,12 +308,12 @@ def test_logits_on_jax(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "blocks"), [("gemma3_270m", 7), ("gemma2_2b", 2), ("gemma3_1b", 6)])
+@pytest.mark.parametrize(("name", "blocks"), [("gemma3_270m", 7), ("gemma2_2b", 2)])
 def test_real_widths(tmp_path, ours, theirs, capsys, name, blocks):
-    """The first blocks, and 8,000 tokens; texts longer than the window of Gemma 3."""
+    """The first blocks, and 8,000 tokens; one text longer than the window of Gemma 3."""
     config = zoo.describe(name).config
     config = config.replace(num_layers=blocks, vocabulary_size=8000, block_options=config.block_options[:blocks])
-    found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=2, length=600, gain=0.5)
+    found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=1, length=600, gain=0.5)
     with capsys.disabled():
         print(f"\n{name}, {blocks} blocks: " + ", ".join(f"{what} {value:.1e}" for what, value in found.items()))
     assert max(found["logits"], found["gradients"]) < BOUND
