@@ -166,7 +166,9 @@ def test_a_shorter_longest_pair(tmp_path):
     np.testing.assert_allclose(scores_of(again), read_by_them(tmp_path / "theirs").predict(pairs()), atol=1e-5)
 
 
-@pytest.mark.parametrize(("family", "tokens"), [("gpt2", [70, 71]), ("llama", [70])])
+@pytest.mark.parametrize(
+    ("family", "tokens"), [("gpt2", [70, 71]), ("llama", [70]), ("gemma", [70]), ("gemma2", [70, 71])]
+)
 def test_decoders(tmp_path, family, tokens):
     """Pair by pair: with learned positions their scores depend on the padding, which stands on the left there."""
     tokenizer = tiny.byte_tokenizer()

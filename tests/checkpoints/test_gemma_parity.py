@@ -17,6 +17,7 @@ from gemma_tokenizer import RUNS, gemma, write_gemma
 from generating import Generator, language_model
 from messages import messages
 from mutations import effects, rewrite, swap, swap_norms
+from processes import run_on_jax
 from token_rows import differing, mismatches, rough_texts
 from training_steps import compare, read_by_them
 
@@ -251,13 +252,68 @@ def text_of(tokenizer, ids):
     return b"".join(spelled).decode("utf-8", "replace")
 
 
+def test_ranking_by_the_logit_of_a_token(folder, tmp_path):
+    """As bge-reranker-v2-gemma, a plain folder, scores pairs by "Yes"."""
+    import torch
+    import transformers
+
+    task = zoo.load(folder, task="ranking", score_tokens=[300])
+    learned = [text for text in messages() if len(text) < 30][:8]
+    queries, documents = learned[:4], learned[4:]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        rows = [tokenizer([pair[0]], [pair[1]], return_tensors="pt") for pair in zip(queries, documents, strict=True)]
+        expected = [model(row["input_ids"]).logits[0, -1, 300].item() for row in rows]
+    found = [row["score"] for row in task.predict(queries, documents)]
+    np.testing.assert_allclose(found, expected, atol=BOUND)
+    task.export(tmp_path / "export")
+    served = bare.ask(tmp_path / "export", {"serving_default": {"text": queries, "text_pair": documents}})
+    np.testing.assert_allclose(served["serving_default"]["score"], expected, atol=BOUND)
+
+
+def test_a_step_with_adapters(folder, tmp_path):
+    task = zoo.load(folder, lora_rank=2, seed=0)
+    history = task.fit(messages()[:60], epochs=1, batch_size=4).history
+    assert np.isfinite(history["loss"]).all()
+    task.save(tmp_path / "saved")
+    models = (zoo.load(folder), task, zoo.load(tmp_path / "saved"))
+    before, after, again = (model.evaluate(messages()[:60])["cross_entropy"] for model in models)
+    assert abs(after - before) > 1e-3 and again == pytest.approx(after, abs=1e-4)
+
+
+ON_JAX = """
+import numpy as np, zoo
+for folder in FOLDERS:
+    expected = np.load(folder + "/expected.npz")
+    task = zoo.load(folder)
+    found = task.model({name: expected[name] for name in ("token_ids", "padding_mask")})["logits"]
+    print(float(np.abs(np.asarray(found) - expected["logits"]).max()))
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "blocks"), [("gemma3_270m", 7), ("gemma2_2b", 2), ("gemma3_1b", 6)])
+def test_logits_on_jax(folder):
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = np.random.default_rng(0).integers(5, 300, (2, 21)).astype("int32")
+    with torch.no_grad():
+        logits = model(torch.from_numpy(ids).long()).logits.numpy()
+    np.savez(folder / "expected.npz", token_ids=ids, padding_mask=np.ones_like(ids), logits=logits)
+    script = ON_JAX.replace("FOLDERS", repr([str(folder)]))
+    assert float(run_on_jax(script)) < BOUND
+    (folder / "expected.npz").unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "blocks"), [("gemma3_270m", 7), ("gemma2_2b", 2)])
 def test_real_widths(tmp_path, ours, theirs, capsys, name, blocks):
-    """The first blocks, and 8,000 tokens; texts longer than the window of Gemma 3."""
+    """The first blocks, and 8,000 tokens; one text longer than the window of Gemma 3."""
     config = zoo.describe(name).config
     config = config.replace(num_layers=blocks, vocabulary_size=8000, block_options=config.block_options[:blocks])
-    found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=2, length=600, gain=0.5)
+    found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=1, length=600, gain=0.5)
     with capsys.disabled():
         print(f"\n{name}, {blocks} blocks: " + ", ".join(f"{what} {value:.1e}" for what, value in found.items()))
     assert max(found["logits"], found["gradients"]) < BOUND
