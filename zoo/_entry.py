@@ -58,7 +58,8 @@ class Entry:
         task: The task that the checkpoint was made for.
         parameters: Number of parameters: of an encoder with its pooler, if it has one; of a decoder with its output
             layer; or of an encoder and a decoder with its output layer. None where only the checkpoint says it.
-        licence: Licence of the weights, as an SPDX name.
+        licence: Licence of the weights, as an SPDX name; `"Gemma terms"` and the like where it has none.
+        terms: Address of the terms that the hub asks for consent to before it gives the files; empty if it asks nobody.
         source: Source of the weights: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
         paper: The paper's address.
         tokenizer: The bundled model whose tokenizer it shares; for sizes to train, so that they can be loaded without
@@ -66,6 +67,7 @@ class Entry:
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` for fine-tuning it, where the defaults do not suit it.
         prompts: Published prompts of a sentence embedding model, by name, for checkpoints whose files name none.
+        options: Options of the task that its files do not say, by name.
         results: Measurements, which `python -m zoo results` prints.
         name: The model's name, which is its file's.
     """
@@ -76,11 +78,13 @@ class Entry:
     parameters: int | None
     licence: str
     paper: str
+    terms: str = ""
     source: str | None = None
     tokenizer: str | None = None
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     name: str = ""
 

@@ -12,6 +12,7 @@ from zoo import _entry
 from zoo._console import print_facts
 from zoo.cli.app import app, examples
 
+CONSENT = "accept the terms ({}) on the page of the weights; then HF_TOKEN of your account gives access"
 LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 
 
@@ -66,6 +67,7 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
         **(_sizes(entry) if entry.config else {}),
         "made for": entry.task,
         "licence": entry.licence,
+        **({"consent": CONSENT.format(entry.terms)} if entry.terms else {}),
         "weights": "in the package" if entry.bundled else weights,
         "paper": entry.paper,
     }

@@ -30,6 +30,7 @@ def test_describe(name, monkeypatch):
     for fact in (name, entry.summary, f"{entry.parameters:,}", entry.licence, entry.paper, entry.task):
         assert fact in text
     assert all(result.shown in text for result in entry.results)
+    assert entry.terms in text and ("HF_TOKEN" in text) == bool(entry.terms)
     assert "B of weights in float32" in text and "FLOPs a token" in text
     assert_two_flops_for_each_weight(entry, *counted)
 
