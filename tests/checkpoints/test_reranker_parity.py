@@ -8,6 +8,7 @@ import pytest
 from decoder_folders import qwen_tokenizer, write_folder
 
 import zoo
+from zoo._find import _of_entry, find
 
 pytestmark = pytest.mark.parity
 INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"
@@ -165,16 +166,16 @@ def test_export_in_a_process_of_its_own(tmp_path):
 def test_learning_reads_what_predict_reads(tmp_path, loss):
     _, saved = folder_of_theirs(tmp_path)
     task = zoo.load(saved, loss=loss)
-    pairs, labels = (
-        (DOCUMENTS, [1.0, 0, 1, 0, 1]) if loss == "binary" else ([[one, "no"] for one in DOCUMENTS], [0] * 5)
-    )
-    batch, _ = next(iter(task.dataset(QUERIES, labels, pairs=pairs, batch_size=5, shuffle=False)))
+    queries, pairs, labels = (list(column[::2]) for column in (QUERIES, DOCUMENTS, [1.0, 0, 1, 0, 1]))
+    if loss == "listwise":
+        pairs, labels = [[one, "no"] for one in pairs], [0] * 3
+    batch, _ = next(iter(task.dataset(queries, labels, pairs=pairs, batch_size=3, shuffle=False)))
     row = np.array(batch["token_ids"]).reshape(-1, batch["token_ids"].shape[-1])[0]
     expected = zoo.load(saved).parts.answers.setup.tokenizer.encode(
         [f"user\n<Instruct>: {INSTRUCTION}\n<Query>: {QUERIES[0]}\n<Document>: {DOCUMENTS[0]}"]
     )[0].ids  # fmt: skip
     assert row[: len(expected)].tolist() == list(expected)
-    task.fit(QUERIES, labels, pairs=pairs, epochs=1, verbose=0)
+    task.fit(queries, labels, pairs=pairs, epochs=1, verbose=0)
 
 
 BAD = {
@@ -224,3 +225,12 @@ def test_what_is_refused(tmp_path, options, message):
     write_folder(tmp_path, "Qwen3", tokenizer=qwen_tokenizer())
     with pytest.raises(ValueError, match=message):
         zoo.load(tmp_path, "ranking", **({"score_tokens": ["yes", "no"], "pair_template": CARD} | options))
+
+
+def test_an_entry_says_what_its_files_do_not(tmp_path):
+    write_folder(tmp_path, "Qwen3", tokenizer=qwen_tokenizer())
+    entry = zoo.describe("qwen3_reranker_0_6b")
+    found = _of_entry(entry, find(tmp_path))
+    assert found.task == "ranking"
+    assert found.options(["score_tokens", "pair_template", "activation"], "ranking") == entry.options
+    assert found.options(["score_tokens"], "causal_lm") == {}
