@@ -110,7 +110,8 @@ def _names(folder: Path) -> dict[str, str]:
     """Return the special tokens that templates have as variables, such as `bos_token`."""
     path = folder / CONFIG
     values = read_object(path) if path.is_file() else {}
-    return {key: content(value) for key, value in values.items() if key.endswith("_token") and value}
+    named = {key: content(value) for key, value in values.items() if key.endswith("_token")}
+    return {key: token for key, token in named.items() if token}
 
 
 def _special_tokens(folder: Path) -> list[str]:
