@@ -165,7 +165,7 @@ class ChatWriting(Writing):
                 "messages is a list of conversations, each a list of dicts with role and content: received "
                 f"{shown(messages)}. For a single conversation, use chat or stream."
             )
-        if "max_new_tokens" not in self.generation:
+        if "max_new_tokens" not in self.generation and options.get("choices") is None:
             defaults = {"max_new_tokens": min(NEW_TOKENS, self.setup.max_length // 2)}
         written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
         return written, defaults | {"special_tokens": False} | dict(options)
