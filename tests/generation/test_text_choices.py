@@ -107,7 +107,7 @@ def test_targets_are_choices():
         assert answer["num_tokens"] == len(answer["generated_text"]) + 1
         rows = task.score([source] * 3, choices)
         assert answer["generated_text"] == choices[min(range(3), key=lambda i: rows[i]["perplexity_with_end"])]
-    task.generation = {"forced_bos_token_id": 7}
+    task.generation = {"forced_bos_id": 7}
     forced = task.predict(sources, choices=choices)
     assert {ids_of(row["generated_text"])[0] for row in forced} == {7}
     assert {row["generated_text"][1:] for row in forced} <= {*choices}

@@ -195,7 +195,7 @@ class Writing(ScoredWriting):
         (`InvalidArgumentError`).
 
         Signatures:
-            `serving_default` and `generate`: `help(task.export)` lists what they take and return.
+            `serving_default`, `generate`, `choose`, `score`: `help(task.export)` lists what they take and return.
 
         Args:
             folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted

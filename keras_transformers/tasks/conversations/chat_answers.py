@@ -128,7 +128,8 @@ class ChatWriting(Writing):
         (`InvalidArgumentError`).
 
         Signatures:
-            `serving_default`, `generate` and `chat`: `help(task.export)` lists what they take and return.
+            `serving_default`, `generate`, `choose`, `score` and `chat`: `help(task.export)` lists what they take and
+            return.
 
         Args:
             folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted
