@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from keras_transformers.generation.program import Program
 
 BANNED = float("-inf")
+ALLOWED = -1e30  # the least logit of a token that continues a choice: bans leave it possible
 
 
 def apply(logits: Tensor, state: State, request: Request, program: Program) -> Tensor:
@@ -44,7 +45,47 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
         logits = _where_any(rows, change, logits)
     if prescribed.decay is not None:
         logits = favour_end(logits, program.eos_ids, state.num_new, *prescribed.decay)
-    return force(logits, prescribed, state)
+    return limit_to_choices(force(logits, prescribed, state), request.choices, state, program.eos_ids)
+
+
+def limit_to_choices(logits: Tensor, choices: Tensor, state: State, eos_ids: tuple[int, ...]) -> Tensor:
+    """Leave only the tokens that continue a choice of the row, or the end token behind a whole one.
+
+    Args:
+        logits: float32 (B, V).
+        choices: int32 (B, n, L), as in `Request`; n = 0 limits nothing.
+        state: State, of which `token_ids`, `lengths` and `num_new` are read.
+        eos_ids: Ids of the end tokens; the first one gets the probability of all.
+    """
+    if choices.shape[1] == 0 or not eos_ids:
+        return logits
+
+    def limited(logits):
+        token = _next_of_choices(choices, state)  # (B, n)
+        is_possible = token > -2  # (B, n)
+        token = ops.where(token == -1, eos_ids[0], token)
+        if len(eos_ids) > 1:
+            ends = ops.logsumexp(ops.take(logits, np.array(eos_ids, "int32"), axis=1), axis=1, keepdims=True)
+            logits = ops.where(_is_one_of(eos_ids[:1], logits), ends, logits)
+        marks = _scatter(ops.zeros_like(logits), ops.where(is_possible, token, -1), ops.ones_like)
+        only = ops.where(marks > 0, ops.maximum(logits, ALLOWED), BANNED)
+        return ops.where(ops.any(is_possible, axis=1, keepdims=True), only, logits)  # a row that has ended is any
+
+    return _where_any(ops.shape(choices)[1] > 0, limited, logits)
+
+
+def _next_of_choices(choices: Tensor, state: State) -> Tensor:
+    """Return the token after what is written of each choice, int32 (B, n): -1 behind its end, -2 if it is another."""
+    length = ops.shape(choices)[2]
+    places, num_new = ops.arange(length + 1, dtype="int32"), ops.expand_dims(state.num_new, 1)  # (L + 1,), (B, 1)
+    begin, last = ops.expand_dims(state.lengths, 1) - num_new, ops.shape(state.token_ids)[1] - 1
+    written = take_at(state.token_ids, ops.minimum(begin + places, last))  # (B, L + 1)
+
+    choices = ops.pad(choices, [(0, 0), (0, 0), (0, 1)], constant_values=-1)  # (B, n, L + 1)
+    is_same = ops.logical_or(choices == ops.expand_dims(written, 1), ops.expand_dims(places >= num_new, 1))
+    is_possible = ops.logical_and(ops.all(is_same, axis=2), choices[:, :, 0] >= 0)  # (B, n)
+    is_next = ops.expand_dims(places == num_new, 1)  # (B, 1, L + 1)
+    return ops.where(is_possible, ops.sum(ops.where(is_next, choices, 0), axis=2), -2)
 
 
 def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:

@@ -42,11 +42,13 @@ SAMPLING_PARAMETERS = {
 }
 OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
 OF_BEAMS = ("length_penalty", "coverage_penalty", "early_stopping")
+ANY_TEXT = np.zeros((0, 1), np.int32)  # no choices
 OF_SOURCES = ("coverage_penalty",)
 OF_CALLS = (
     "num_beams",
     "num_sequences",
     "prompt_lookup",
+    "choices",
     "stop",
     "token_bias",
 )  # options that are no parameter of a row
@@ -70,6 +72,7 @@ class Request(NamedTuple):
     stop: StopStrings  # int32 (B, n, M) and (B, n)
     bias_ids: Tensor  # int32 (B, m), token ids, -1 for none
     bias_values: Tensor  # float32 (B, m), added to the logits of these tokens
+    choices: Tensor  # int32 (B, n, L), token ids of the n texts that may be written, -1 behind each; n = 0 for any text
     sequence: Tensor  # int32 (B,), which of the texts, or beams, for one prompt the row is
 
     def rows(self, index: Tensor) -> Request:
@@ -142,7 +145,7 @@ def make_sampling_parameters(
 
 def make_request(
     rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1,
-    has_source: bool = False,
+    has_source: bool = False, choices: np.ndarray = ANY_TEXT,
 ) -> Request:  # fmt: skip
     """Return a request of so many rows, as arrays.
 
@@ -151,6 +154,7 @@ def make_request(
         stop: Strings before which a text ends.
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
         values, num_beams, has_source: As for `make_sampling_parameters`.
+        choices: int32 (n, L), as in `Request`.
 
     Raises:
         ValueError: As `make_sampling_parameters`; or a stop string is empty, too long or none, or there are too many.
@@ -173,6 +177,7 @@ def make_request(
         stop=stop_strings(rows, strings),
         bias_ids=np.broadcast_to(bias_ids, (rows, bias_ids.size)),
         bias_values=np.broadcast_to(bias_values, (rows, bias_values.size)),
+        choices=np.broadcast_to(choices, (rows, *choices.shape)),
         sequence=np.zeros(rows, np.int32),
     )
 

@@ -239,7 +239,7 @@ def request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tenso
     parameters = {name: tf.where(error == "", column, neutral[name]) for name, column in parameters.items()}
     none = tf.zeros([rows, 0], tf.int32)
     return Request(**neutral | parameters, stop=strings, bias_ids=none, bias_values=tf.cast(none, tf.float32),
-                   sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
+                   choices=tf.zeros([rows, 0, 1], tf.int32), sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:

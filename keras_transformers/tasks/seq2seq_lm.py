@@ -78,6 +78,14 @@ def seq2seq_lm(
         - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
         - `truncated` (bool), `error` (string): (B,).
 
+        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: the text is one
+        of its row's choices. Models without an end token have no such signature.
+        `score` takes `text`, sources, and `continuation`, their targets, (B,) strings. It returns what the method `score` does:
+
+        - `log_probability`, `perplexity`, `end_log_probability`, `perplexity_with_end` (float32), NaN where there is
+          none, `num_tokens` (int32), `truncated` (bool), `error` (string): (B,).
+        - `token_ids` (int32), `token_log_probabilities` (float32): (B, T), the T scored tokens, padded with -1 and 0.
+
     Raises:
         ValueError: The model has no token that ends texts, or the target's tokenizer has more tokens than the decoder.
 

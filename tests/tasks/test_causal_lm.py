@@ -253,7 +253,7 @@ def ask(signature, texts, **inputs) -> list[dict]:
 
 @pytest.mark.integration
 def test_exported_is_in_process(task, signatures):
-    assert sorted(signatures) == ["generate", "serving_default"]
+    assert sorted(signatures) == ["choose", "generate", "score", "serving_default"]
     assert sorted(signatures["serving_default"].structured_input_signature[1]) == ["text"]
     assert sorted(signatures["generate"].structured_input_signature[1]) == sorted(
         ["text", "stop", *sampling_parameters_of(1)]
@@ -310,7 +310,8 @@ def test_warm_up_requests_are_answered(folder, signatures):
     file = folder / "assets.extra" / "tf_serving_warmup_requests"
     message = export_module._messages()["PredictionLog"]
     requests = [message.FromString(record.numpy()).predict_log.request for record in tf.data.TFRecordDataset(str(file))]
-    assert [request.model_spec.signature_name for request in requests] == ["serving_default", "generate"]
+    names = [request.model_spec.signature_name for request in requests]
+    assert names == ["serving_default", "generate", "choose", "score"]
     for request in requests:
         inputs = {entry.key: tf.make_ndarray(TensorProto.FromString(entry.value)) for entry in request.inputs}
         (answer,) = ask(signatures[request.model_spec.signature_name], inputs.pop("text"), **inputs)

@@ -14,6 +14,7 @@ from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import CHATS, TEXTS, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import spell
+from keras_transformers.generation.text_choices import ChoiceReader
 from keras_transformers.tasks.answers.services import check_counts, generation_backend
 from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer
@@ -71,6 +72,7 @@ class WritingSetup:
         token_bias: Mapping[int, float] | None = None,
         parameters: Mapping[str, Any] | None = None,
         num_beams: int = 1,
+        choices: Sequence[str] | None = None,
     ) -> Request:
         """Return a request for `rows` texts: the given options, then `generation`, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
@@ -79,7 +81,25 @@ class WritingSetup:
             settings["max_new_tokens"] = self.new_tokens
         known = sampling_parameters_of(num_beams, self.has_source)
         values = {name: value for name, value in settings.items() if name in known} | dict(parameters or {})
-        return make_request(rows, self.stop_of(stop), token_bias, values, num_beams, self.has_source)
+        if choices is None:
+            return make_request(rows, self.stop_of(stop), token_bias, values, num_beams, self.has_source)
+        ids = self.choice_reader(choices, self.choice_room)
+        values["max_new_tokens"] = ids.shape[1] + 1  # and the end token
+        return make_request(rows, (), token_bias, values, num_beams, self.has_source, ids)
+
+    @property
+    def choice_reader(self) -> ChoiceReader:
+        """The reader of choices."""
+        config = self.setup.config
+        if not config.eos_ids:
+            raise ValueError("choices need a model with an end token: give config.eos_ids one.")
+        lead = [token for _, token in sorted(self.prescribed().forced)] if self.has_source else []
+        return ChoiceReader(self.target, spell(self.target, config, begins=self.has_source), self.has_source, lead)
+
+    @property
+    def choice_room(self) -> int:
+        """Tokens of a choice, at most: one token of a prompt stays, and the end token follows."""
+        return longest_text(self.setup.config, self.setup.max_length) - 2
 
     @property
     def has_source(self) -> bool:
@@ -122,3 +142,21 @@ class WritingSetup:
     def prescribed(self) -> Prescribed:
         """Return the settings of a checkpoint that a request cannot change."""
         return prescribed_by(self.generation, self.setup.config.eos_ids)
+
+    def choose_functions(
+        self, service: Any, request: Request, num_sequences: int, decoding: Decoding
+    ) -> dict[str, Any]:
+        """Return the signature `choose` of an export; none for models without an end token, or with prompt lookup.
+
+        Args:
+            service: The `GenerationService`.
+            request: The request of `serving_default`, one row.
+            num_sequences, decoding: As for the service.
+        """
+        if not self.setup.config.eos_ids or decoding.prompt_lookup is not None:
+            return {}
+        from keras_transformers.generation.graph_choices import GraphChoices, choose_signature
+
+        choices = GraphChoices(self.choice_reader, self.setup.graph_of(self.target), self.choice_room)
+        service.module.choice_tables = choices.graph
+        return {"choose": choose_signature(service, choices, request, num_sequences, decoding)}

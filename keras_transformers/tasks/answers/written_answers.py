@@ -10,15 +10,17 @@ from typing import Any
 
 from keras_transformers.data.sources.rows import tell_cut
 from keras_transformers.generation.prompts import BLANK
+from keras_transformers.generation.text_choices import check_choice_options
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.likelihoods import ScoredWriting
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
-from keras_transformers.tasks.answers.text_scores import ScoredWriting
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
+CHOICE_EXAMPLES = {"choices": [["yes", "no"]]}  # of the warm-up request
 
 
 class Writing(ScoredWriting):
@@ -32,6 +34,7 @@ class Writing(ScoredWriting):
         self,
         texts: Sequence[str],
         *,
+        choices: Sequence[str] | None = None,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
@@ -45,15 +48,17 @@ class Writing(ScoredWriting):
         """Return generated texts with their scores.
 
         Args:
-            texts, stop, num_beams, prompt_lookup, num_sequences, token_bias, special_tokens, batch_size, verbose,
-                **parameters: As for `generate`.
+            texts, choices, stop, num_beams, prompt_lookup, num_sequences, token_bias, special_tokens, batch_size,
+                verbose, **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
         texts, limits = check_texts("texts", texts), Limits(*check_counts(batch_size=batch_size))
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
-        request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams)
+        request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams, choices)
+        if choices is not None:
+            check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         service, form = self.service, self.form_of(special_tokens)
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
@@ -108,6 +113,9 @@ class Writing(ScoredWriting):
                 `prompt_lookup`, such as 7: so many tokens at a time are guessed from where the last two or three stood
                 before in the prompt, the source or the new text, and checked in one pass: the same text, faster where
                 it quotes or repeats; not with beams;
+                `choices`, such as ["yes", "no"]: the new text is exactly one of these strings, and ends there; a
+                decoder's should begin with a space where a word begins. With as many `num_beams`, the likeliest; not
+                with `stop`, `max_new_tokens`, `min_new_tokens` or `prompt_lookup`;
                 `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
@@ -139,15 +147,16 @@ class Writing(ScoredWriting):
         return [answer["generated_text"] for answer in answers]
 
     def stream(
-        self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
-        prompt_lookup: int | None = None, special_tokens: bool = True, **parameters: Any,
+        self, text: str, *, choices: Sequence[str] | None = None, stop: Sequence[str] | None = None,
+        token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, special_tokens: bool = True,
+        **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
+            choices, token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -156,7 +165,10 @@ class Writing(ScoredWriting):
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        request, (decoding, _) = self.request(1, stop, token_bias, parameters), self.decoding(1, 1, prompt_lookup)
+        decoding, _ = self.decoding(1, 1, prompt_lookup)
+        request = self.request(1, stop, token_bias, parameters, choices=choices)
+        if choices is not None:
+            check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
         return self.service.stream(text, request, decoding, self.form_of(special_tokens))
 
     @property
@@ -168,6 +180,7 @@ class Writing(ScoredWriting):
         self,
         folder: str | os.PathLike,
         *,
+        choices: Sequence[str] | None = None,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
@@ -182,11 +195,12 @@ class Writing(ScoredWriting):
         (`InvalidArgumentError`).
 
         Signatures:
-            `serving_default` and `generate`: `help(task.export)` lists what they take and return.
+            `serving_default`, `generate`, `choose`, `score`: `help(task.export)` lists what they take and return.
 
         Args:
             folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted
                 export leaves the old one.
+            choices: As for `generate`: `serving_default` answers with one of them.
             stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
             more: Function from the service, the request, `num_sequences` and `Decoding` to further signatures by name.
@@ -201,11 +215,14 @@ class Writing(ScoredWriting):
         from keras_transformers.tasks.answers.saved_model import export
 
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
-        request = self.request(1, stop, None, parameters, decoding.num_beams)
+        request = self.request(1, stop, None, parameters, decoding.num_beams, choices)
+        if choices is not None:
+            check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         with merged_service(self) as service:
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
+            functions |= self.choose_functions(service, request, num_sequences, decoding)
             functions |= self.score_functions(service.module)
-            values = {**request._asdict(), "stop": [list(self.stop_of(stop))], **examples}
+            values = {**request._asdict(), **CHOICE_EXAMPLES, "stop": [list(self.stop_of(stop))], **examples}
             export(folder, service.module, functions, values)

@@ -129,7 +129,8 @@ class ChatWriting(Writing):
         (`InvalidArgumentError`).
 
         Signatures:
-            `serving_default`, `generate` and `chat`: `help(task.export)` lists what they take and return.
+            `serving_default`, `generate`, `choose`, `score` and `chat`: `help(task.export)` lists what they take and
+            return.
 
         Args:
             folder: Folder to write, such as `"serving/novel/1"`. It is replaced if it is a SavedModel; an interrupted
@@ -166,7 +167,7 @@ class ChatWriting(Writing):
                 "messages is a list of conversations, each a list of dicts with role and content: received "
                 f"{shown(messages)}. For a single conversation, use chat or stream."
             )
-        if "max_new_tokens" not in self.generation:
+        if "max_new_tokens" not in self.generation and options.get("choices") is None:
             defaults = {"max_new_tokens": self._new_tokens}
         written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
         return written, defaults | {"special_tokens": False} | dict(options)

@@ -14,6 +14,7 @@ import tiny
 from questions import untraced
 
 from keras_transformers.checkpoints.settings.names import task_names
+from keras_transformers.generation.decoding import SAMPLES
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers import pair_scores, zero_shot
@@ -90,9 +91,11 @@ def test_help_names_what_the_export_takes_and_returns(name):
     for task in variants(name):
         answers = task.parts.answers
         if task.kind.writes_text:
-            for signature, function in task.service.signatures(answers.request(1), 1).items():
+            functions = task.service.signatures(answers.request(1), 1) | answers.score_functions(task.service.module)
+            functions |= answers.choose_functions(task.service, answers.request(1), 1, SAMPLES)
+            for signature, function in functions.items():
                 served |= {signature, *function.get_concrete_function().structured_outputs}
-            served |= {"text", "stop"}
+            served |= {"text", "stop", "choices", "continuation"}
             continue
         for signature, function in answers.signatures.items():
             texts, *others = asked(task, name)[0]
@@ -108,7 +111,7 @@ def test_help_names_what_the_export_takes_and_returns(name):
 @pytest.mark.parametrize("method", [OnePass.predict, OnePass.export, Writing.predict, Writing.export])
 def test_what_tasks_share_lists_no_keys(method):
     sections = [find_section(method, title) for title in ("Returns", "Signatures")]
-    assert not named("".join(sections)) - {"serving_default", "generate"}
+    assert not named("".join(sections)) - {"serving_default", "generate", "choose", "score"}
 
 
 def test_help_is_that_of_the_method():

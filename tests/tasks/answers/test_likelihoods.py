@@ -14,8 +14,8 @@ from translating import make_sources, seq2seq_lm, text_of
 
 from keras_transformers.families import gpt2
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers import text_scores
-from keras_transformers.tasks.answers.text_scores import ScoredWriting
+from keras_transformers.tasks.answers import likelihoods
+from keras_transformers.tasks.answers.likelihoods import ScoredWriting
 from keras_transformers.text.tokenizer import Tokenizer
 
 PROMPTS = ["the cat", "the cat ", "", "one, two", "日本"]
@@ -132,7 +132,7 @@ def test_a_model_without_an_end_token():
 @pytest.mark.integration
 def test_logits_are_computed_in_chunks(monkeypatch):
     whole = causal_lm().score(CORPUS)
-    monkeypatch.setattr(text_scores, "LOGITS", 3 * 290)  # three positions
+    monkeypatch.setattr(likelihoods, "LOGITS", 3 * 290)  # three positions
     for row, expected in zip(causal_lm().score(CORPUS), whole, strict=True):
         agree(row, {name: expected[name] for name in NUMBERS}, 1e-5)
 
