@@ -180,7 +180,8 @@ def load(
     activation: str | None = ...,
     pooling: str | Sequence[str] | None = ...,
     dense: Sequence[Mapping[str, Any]] | None = ...,
-    score_tokens: Sequence[int] | None = ...,
+    score_tokens: Sequence[int | str] | None = ...,
+    pair_template: Mapping[str, str] | None = ...,
     prompts: Mapping[str, str] | None = ...,
     default_prompt: str | None = ...,
 ) -> Task: ...

@@ -83,7 +83,8 @@ def load(
             `help(keras_transformers.tasks.ranking)`. As the checkpoint says when left out, or the default there.
 
             - `"classification"`: `problem`, `template`, `lm_weight`, `pooling`, `dense`.
-            - `"ranking"`: `loss`, `activation`, `score_tokens`, `pooling`, `dense`, `prompts`, `default_prompt`.
+            - `"ranking"`: `loss`, `activation`, `score_tokens`, `pair_template`, `pooling`, `dense`, `prompts`,
+              `default_prompt`.
             - `"sentence_embedding"`: `loss`, `pooling`, `normalize`, `dense`, `prompts`, `default_prompt`,
               `include_prompt`, `truncate_dim`, `similarity`, `sparse`, `matryoshka`.
             - `"question_answering"`: `stride`, `no_answer`, `null_threshold`, `max_answer_length`, `num_candidates`,

@@ -22,6 +22,7 @@ WRONG = {
     "activation": "relu", "score_tokens": [1, 2, 3], "stride": 0, "max_answer_length": 0, "num_candidates": 1001,
     "no_answer": 1, "null_threshold": "0", "max_windows": 1.5, "whole_word": "yes", "label_smoothing": 1,
     "generation": {"temperatur": 1}, "chat_template": "{{",
+    "pair_template": {"prefx": ""},
 }  # fmt: skip
 PAIRS = [
     (task, option)
