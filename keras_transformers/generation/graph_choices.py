@@ -13,7 +13,7 @@ from keras_transformers.generation.service import GenerationService, squeezed, t
 from keras_transformers.generation.state import BEYOND, Written
 from keras_transformers.generation.text_choices import NO_ID, ChoiceReader
 from keras_transformers.text.graph.compile import TextGraph
-from keras_transformers.text.graph.specs import TEXT, with_rows
+from keras_transformers.text.strings import TEXT, with_rows
 
 CHOICES = tf.TensorSpec([None, None], tf.string, name="choices")
 NONE = "choices holds no text for this row."
