@@ -9,11 +9,11 @@ import tensorflow as tf
 from keras_transformers.generation.decoding import Decoding
 from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.service import GenerationService, squeezed, tiled
+from keras_transformers.generation.service import TEXT, GenerationService, squeezed, tiled
 from keras_transformers.generation.state import BEYOND, Written
 from keras_transformers.generation.text_choices import NO_ID, ChoiceReader
 from keras_transformers.text.graph.compile import TextGraph
-from keras_transformers.text.strings import TEXT, with_rows
+from keras_transformers.text.strings import with_rows
 
 CHOICES = tf.TensorSpec([None, None], tf.string, name="choices")
 NONE = "choices holds no text for this row."
