@@ -60,8 +60,8 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None, chat
         - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
         - `truncated` (bool), `error` (string): (B,).
 
-        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: the text is one
-        of its row's choices. Models without an end token have no such signature.
+        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: each text is
+        one of its row's choices. Models without an end token have no such signature.
         `score` takes `text`, prompts, and `continuation`, (B,) strings; a text with an empty
         continuation is scored alone. It returns what the method `score` does:
 
