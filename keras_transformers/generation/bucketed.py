@@ -79,9 +79,23 @@ class BucketedService:
             nonlocal state
             while not state.finished.all():
                 state = self._run(decoding, "advance", state, request, 1)
-                yield self.writer(state.written)[0]
+                yield self.contents(state)[0]
 
         return pieces_of(contents(), longest_stop)
+
+    def begin(
+        self, texts: Sequence[str], request: Request, form: str = TEXTS
+    ) -> tuple[State, Request, dict[str, list]]:
+        """Return state and request before the first token of a sample, and the errors and cuts of each text."""
+        return self._start(texts, 1, request, SAMPLES, form)
+
+    def turn(self, state: State, request: Request) -> State:
+        """Return the state with one more token of a sample."""
+        return self._run(SAMPLES, "advance", state, request, 1)
+
+    def contents(self, state: State) -> list[bytes]:
+        """Return the bytes of each text so far."""
+        return self.writer(state.written)
 
     def _start(
         self, texts: Sequence[str], number: int, request: Request, decoding: Decoding, form: str

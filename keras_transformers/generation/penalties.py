@@ -45,7 +45,8 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
         logits = _where_any(rows, change, logits)
     if prescribed.decay is not None:
         logits = favour_end(logits, program.eos_ids, state.num_new, *prescribed.decay)
-    return limit_to_choices(force(logits, prescribed, state), request.choices, state, program.eos_ids)
+    logits = limit_to_choices(force(logits, prescribed, state), request.choices, state, program.eos_ids)
+    return keep_allowed(logits, request.allowed)
 
 
 def limit_to_choices(logits: Tensor, choices: Tensor, state: State, eos_ids: tuple[int, ...]) -> Tensor:
@@ -72,6 +73,18 @@ def limit_to_choices(logits: Tensor, choices: Tensor, state: State, eos_ids: tup
         return ops.where(ops.any(is_possible, axis=1, keepdims=True), only, logits)  # a row that has ended is any
 
     return _where_any(ops.shape(choices)[1] > 0, limited, logits)
+
+
+def keep_allowed(logits: Tensor, allowed: Tensor) -> Tensor:
+    """Leave only some tokens, also where something else has banned them.
+
+    Args:
+        logits: float32 (B, V).
+        allowed: Boolean (B, V); (B, 0) for all.
+    """
+    if allowed.shape[1] == 0:
+        return logits
+    return _where_any(ops.shape(allowed)[1] > 0, lambda x: ops.where(allowed, ops.maximum(x, ALLOWED), BANNED), logits)
 
 
 def _next_of_choices(choices: Tensor, state: State) -> Tensor:

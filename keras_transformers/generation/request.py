@@ -49,6 +49,8 @@ OF_CALLS = (
     "num_sequences",
     "prompt_lookup",
     "choices",
+    "json_schema",
+    "pattern",
     "stop",
     "token_bias",
 )  # options that are no parameter of a row
@@ -73,6 +75,7 @@ class Request(NamedTuple):
     bias_ids: Tensor  # int32 (B, m), token ids, -1 for none
     bias_values: Tensor  # float32 (B, m), added to the logits of these tokens
     choices: Tensor  # int32 (B, n, L), token ids of the n texts that may be written, -1 behind each; n = 0 for any text
+    allowed: Tensor  # boolean (B, V), the tokens that may come next; (B, 0) for all
     sequence: Tensor  # int32 (B,), which of the texts, or beams, for one prompt the row is
 
     def rows(self, index: Tensor) -> Request:
@@ -178,6 +181,7 @@ def make_request(
         bias_ids=np.broadcast_to(bias_ids, (rows, bias_ids.size)),
         bias_values=np.broadcast_to(bias_values, (rows, bias_values.size)),
         choices=np.broadcast_to(choices, (rows, *choices.shape)),
+        allowed=np.ones((rows, 0), bool),
         sequence=np.zeros(rows, np.int32),
     )
 

@@ -147,18 +147,33 @@ class GenerationService:
         Raises:
             ValueError: No text can be generated.
         """
-        self.output_matrix.refresh()
-        state, rows, columns = self._start(form)(tf.constant([text]), _no_errors([text]), 1, _tensors(request))
-        length = self.readers[form].max_length
-        check_answer(columns["truncated"].numpy()[0], columns["error"].numpy()[0].decode(), length)
+        state, rows, columns = self.begin([text], request, form)
+        check_answer(columns["truncated"][0], columns["error"][0], self.readers[form].max_length)
 
         def contents():
             nonlocal state
             while not state.finished.numpy()[0]:
                 state = self._advance(decoding)(state, rows)
-                yield self.writer(state.written).numpy()[0]
+                yield self.contents(state)[0]
 
         return pieces_of(contents(), int(request.stop.lengths.max()))
+
+    def begin(
+        self, texts: Sequence[str], request: Request, form: str = TEXTS
+    ) -> tuple[State, Request, dict[str, list]]:
+        """Return state and request before the first token of a sample, and the errors and cuts of each text."""
+        self.output_matrix.refresh()
+        text, error = tf.constant(texts, tf.string), _no_errors(texts)
+        state, rows, columns = self._start(form)(text, error, 1, _tensors(request))
+        return state, rows, {name: decoded(column.numpy()).tolist() for name, column in columns.items()}
+
+    def turn(self, state: State, request: Request) -> State:
+        """Return the state with one more token of a sample."""
+        return self._advance(SAMPLES)(state, request)
+
+    def contents(self, state: State) -> list[bytes]:
+        """Return the bytes of each text so far."""
+        return self.writer(state.written).numpy().tolist()
 
     def _start(self, form: str) -> Any:
         if form not in self._starts:
@@ -239,7 +254,8 @@ def request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tenso
     parameters = {name: tf.where(error == "", column, neutral[name]) for name, column in parameters.items()}
     none = tf.zeros([rows, 0], tf.int32)
     return Request(**neutral | parameters, stop=strings, bias_ids=none, bias_values=tf.cast(none, tf.float32),
-                   choices=tf.zeros([rows, 0, 1], tf.int32), sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
+                   choices=tf.zeros([rows, 0, 1], tf.int32),
+                   allowed=tf.ones([rows, 0], tf.bool), sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:

@@ -63,8 +63,8 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None, chat
         With a chat template, `chat` takes `role` and `content`, (B, M) strings for M messages, padded with empty roles,
         and `generate_chat` also the sampling parameters and `stop`. They return the same.
 
-        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: the text is one
-        of its row's choices. Models without an end token have no such signature.
+        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: each text is
+        one of its row's choices. Models without an end token have no such signature.
         `score` takes `text`, prompts, and `continuation`, (B,) strings; a text with an empty
         continuation is scored alone. It returns what the method `score` does:
 

@@ -78,9 +78,10 @@ def seq2seq_lm(
         - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
         - `truncated` (bool), `error` (string): (B,).
 
-        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: the text is one
-        of its row's choices. Models without an end token have no such signature.
-        `score` takes `text`, sources, and `continuation`, their targets, (B,) strings. It returns what the method `score` does:
+        `choose` takes `text` and `choices`, (B, n) strings, padded with empty ones, and returns the same: each text is
+        one of its row's choices. Models without an end token have no such signature.
+        `score` takes `text`, sources, and `continuation`, their targets, (B,) strings. It returns what the method
+        `score` does:
 
         - `log_probability`, `perplexity`, `end_log_probability`, `perplexity_with_end` (float32), NaN where there is
           none, `num_tokens` (int32), `truncated` (bool), `error` (string): (B,).

@@ -13,7 +13,7 @@ from keras_transformers.generation.decoding import Decoding, make_decoding
 from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import CHATS, TEXTS, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
-from keras_transformers.generation.spelling import spell
+from keras_transformers.generation.spelling import Spelling, spell
 from keras_transformers.generation.text_choices import ChoiceReader
 from keras_transformers.tasks.answers.services import check_counts, generation_backend
 from keras_transformers.tasks.contract.parts import MadeService, Setup
@@ -94,7 +94,12 @@ class WritingSetup:
         if not config.eos_ids:
             raise ValueError("choices need a model with an end token: give config.eos_ids one.")
         lead = [token for _, token in sorted(self.prescribed().forced)] if self.has_source else []
-        return ChoiceReader(self.target, spell(self.target, config, begins=self.has_source), self.has_source, lead)
+        return ChoiceReader(self.target, self.spelling, self.has_source, lead)
+
+    @property
+    def spelling(self) -> Spelling:
+        """Text that each token adds."""
+        return spell(self.target, self.setup.config, begins=self.has_source)
 
     @property
     def choice_room(self) -> int:
@@ -126,8 +131,7 @@ class WritingSetup:
         classes = {TEXTS: readers.PromptReader, CHATS: readers.ChatReader}
         classes = {TEXTS: readers.SourceReader} if self.has_source else classes
         forms = {form: reader_class(setup.config, tokens, setup.max_length) for form, reader_class in classes.items()}
-        spelling = spell(self.target, setup.config, begins=self.has_source)
-        return service(setup.config, self.model, forms, spelling, self.prescribed())
+        return service(setup.config, self.model, forms, self.spelling, self.prescribed())
 
     def form_of(self, special_tokens: bool) -> str:
         """Return the form of texts, by whether the tokenizer adds special tokens."""

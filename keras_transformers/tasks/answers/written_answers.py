@@ -12,6 +12,7 @@ from keras_transformers.data.sources.rows import tell_cut
 from keras_transformers.generation.prompts import BLANK
 from keras_transformers.generation.text_choices import check_choice_options
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.guided_answers import answer_guided, make_grammar, stream_guided
 from keras_transformers.tasks.answers.likelihoods import ScoredWriting
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
@@ -35,6 +36,8 @@ class Writing(ScoredWriting):
         texts: Sequence[str],
         *,
         choices: Sequence[str] | None = None,
+        pattern: str | None = None,
+        json_schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
@@ -48,13 +51,17 @@ class Writing(ScoredWriting):
         """Return generated texts with their scores.
 
         Args:
-            texts, choices, stop, num_beams, prompt_lookup, num_sequences, token_bias, special_tokens, batch_size,
-                verbose, **parameters: As for `generate`.
+            texts, choices, pattern, json_schema, stop, num_beams, prompt_lookup, num_sequences, token_bias,
+                special_tokens, batch_size, verbose, **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
         texts, limits = check_texts("texts", texts), Limits(*check_counts(batch_size=batch_size))
+        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, **parameters}
+        more |= {"num_beams": num_beams, "num_sequences": num_sequences}
+        if grammar := make_grammar(self, pattern, json_schema, more):
+            num_beams, stop = 1, ()
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams, choices)
         if choices is not None:
@@ -63,7 +70,10 @@ class Writing(ScoredWriting):
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
             texts, numbers = map(list, zip(*rows, strict=True))
-            columns = service.answer(texts, num_sequences, request.rows(numbers), decoding, form)
+            if grammar is None:
+                columns = service.answer(texts, num_sequences, request.rows(numbers), decoding, form)
+            else:
+                columns = answer_guided(service, texts, request.rows(numbers), form, grammar)
             return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
         chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(limits.rows, growing=False))
@@ -116,6 +126,9 @@ class Writing(ScoredWriting):
                 `choices`, such as ["yes", "no"]: the new text is exactly one of these strings, and ends there; a
                 decoder's should begin with a space where a word begins. With as many `num_beams`, the likeliest; not
                 with `stop`, `max_new_tokens`, `min_new_tokens` or `prompt_lookup`;
+                `pattern`, a regular expression that the whole new text matches, or `json_schema`, a dict that it obeys:
+                by llguidance (extra `constrained`), token by token in Python; a text that `max_new_tokens` cuts has an
+                error. Decoders without beams, and not in an export;
                 `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
@@ -147,7 +160,8 @@ class Writing(ScoredWriting):
         return [answer["generated_text"] for answer in answers]
 
     def stream(
-        self, text: str, *, choices: Sequence[str] | None = None, stop: Sequence[str] | None = None,
+        self, text: str, *, choices: Sequence[str] | None = None, pattern: str | None = None,
+        json_schema: Mapping[str, Any] | None = None, stop: Sequence[str] | None = None,
         token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, special_tokens: bool = True,
         **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
@@ -156,7 +170,7 @@ class Writing(ScoredWriting):
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            choices, token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
+            choices, pattern, json_schema, token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -165,11 +179,15 @@ class Writing(ScoredWriting):
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
+        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, **parameters}
+        grammar, form = make_grammar(self, pattern, json_schema, more), self.form_of(special_tokens)
         decoding, _ = self.decoding(1, 1, prompt_lookup)
-        request = self.request(1, stop, token_bias, parameters, choices=choices)
+        request = self.request(1, () if grammar else stop, token_bias, parameters, choices=choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
-        return self.service.stream(text, request, decoding, self.form_of(special_tokens))
+        if grammar is not None:
+            return stream_guided(self.service, text, request, form, grammar)
+        return self.service.stream(text, request, decoding, form)
 
     @property
     def service(self) -> Any:
