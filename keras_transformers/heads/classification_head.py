@@ -18,7 +18,7 @@ def classification_head(
     """Apply dropout, then a dense layer, to one vector per text.
 
     The same head serves single-label and multi-label classification and regression: only the loss differs. A
-    decoder's has no bias, as in `transformers`.
+    decoder's has no bias, as in `transformers`, but where all heads begin with the same layers.
 
     Args:
         config: Sizes and options.
@@ -42,11 +42,13 @@ def classification_head(
     """
     if num_classes < 1:
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
+    if config.kind == "decoder":
+        pooled = token_states(config, pooled, dtype)
     rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
     dropped = Dropout(rate, dtype=dtype, name="classifier_dropout")(pooled)
     layer = Dense(
         num_classes,
-        use_bias=config.kind == "encoder",
+        use_bias=config.kind == "encoder" or (config.head_transform == "all" and config.head_bias),
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name="classifier",
