@@ -48,6 +48,7 @@ EVERY_BLOCK = BlockArgument(("attention", "mixer"))
 ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
 DECODERS = Needs(("decoder", "encoder_decoder"))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
+ONE_STACK = Needs(("encoder", "decoder"))
 ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
 
 
@@ -85,7 +86,7 @@ class TransformerConfig(DerivedValues):
             all tokens; `"late"`, each one, with the mean of the logits (EuroBERT); or `"last"`, without a pooler.
         head_transform: Heads of an encoder that begin with a dense layer, an activation and a norm: `"masked_lm"`,
             the masked LM's (BERT); `"all"`, those that read single tokens, too, and the pooler has a norm (ModernBERT);
-            `"none"` (EuroBERT).
+            `"none"` (EuroBERT). In a decoder `"all"` means the language model's and the classifier; other values none.
         head_bias: Whether the dense layers at the beginning of heads have biases.
         epsilon: Added to the variance in normalisations.
         norm: `"layer"`, `"rms"` or `"offset_rms"`, whose weights are added to 1 (Gemma).
@@ -181,8 +182,8 @@ class TransformerConfig(DerivedValues):
     activation: Annotated[str, TEXT, EVERY_BLOCK] = "gelu"
     pooler_activation: Annotated[str, TEXT] = "tanh"
     classifier_pooling: Annotated[str, one_of(*CLASSIFIER_POOLINGS), ENCODERS] = "first"
-    head_transform: Annotated[str, one_of(*HEAD_TRANSFORMS), ENCODERS] = "masked_lm"
-    head_bias: Annotated[bool, SWITCH, ENCODERS] = True
+    head_transform: Annotated[str, one_of(*HEAD_TRANSFORMS), ONE_STACK] = "masked_lm"
+    head_bias: Annotated[bool, SWITCH, ONE_STACK] = True
     epsilon: Annotated[float, AT_LEAST_ZERO, EVERY_BLOCK] = 1e-12
     norm: Annotated[str, one_of(*NORMS), EVERY_BLOCK] = "layer"
     norm_order: Annotated[str, one_of(*NORM_ORDERS), EVERY_BLOCK] = "post"

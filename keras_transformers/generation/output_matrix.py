@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.heads.language_model import logits_of
+from keras_transformers.heads.language_model import logits_of, transform_of
 
 
 class OutputMatrix:
@@ -26,6 +26,7 @@ class OutputMatrix:
     def __init__(self, config: TransformerConfig, model: keras.Model):
         self.config = config
         self.add_bias = model.get_layer("output_bias") if config.output_bias else None
+        self.transform = transform_of(config, model)
         self.table = None
         if not config.tie_embeddings:
             self.matrix = model.get_layer("lm_head").kernel.value
@@ -38,7 +39,7 @@ class OutputMatrix:
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
         """Return the logits (B, V) of hidden states (B, D)."""
-        return logits_of(self.config, hidden_states, self._project, self.add_bias)
+        return logits_of(self.config, self.transform(hidden_states), self._project, self.add_bias)
 
     def _project(self, hidden_states: tf.Tensor) -> tf.Tensor:
         return tf.matmul(hidden_states, tf.cast(self.matrix, hidden_states.dtype))

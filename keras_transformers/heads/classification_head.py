@@ -18,7 +18,8 @@ def classification_head(
     """Apply dropout, then a dense layer, to one vector per text.
 
     The same head serves single-label and multi-label classification and regression: only the loss differs. The
-    layer has no bias where it reads the last token, as in `transformers`: in decoders, and in EmbeddingGemma.
+    layer has no bias where it reads the last token, as in `transformers`: in decoders, and in EmbeddingGemma; but it
+    has one where all heads begin with the same layers.
 
     Args:
         config: Sizes and options.
@@ -42,11 +43,14 @@ def classification_head(
     """
     if num_classes < 1:
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
+    if config.kind == "decoder":
+        pooled = token_states(config, pooled, dtype)
     rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
     dropped = Dropout(rate, dtype=dtype, name="classifier_dropout")(pooled)
+    reads_all_tokens = config.kind == "encoder" and config.classifier_pooling != "last"
     layer = Dense(
         num_classes,
-        use_bias=config.kind == "encoder" and config.classifier_pooling != "last",
+        use_bias=reads_all_tokens or (config.head_transform == "all" and config.head_bias),
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name="classifier",

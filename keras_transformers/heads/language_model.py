@@ -9,9 +9,12 @@ import keras
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.transform import transform
 from keras_transformers.layers import TokenEmbedding
 from keras_transformers.layers.core.dense import Dense, add_bias, dense_initializer
 from keras_transformers.utils.tensor_types import Tensor
+
+TRANSFORM = ("output_transform", "output_transform_norm")
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -50,6 +53,12 @@ def language_model_head(
     (None, None, 100)
     """
     add_bias = OutputBias(dtype=dtype, name="output_bias") if config.output_bias else None
+    if has_transform(config):
+        dense, norm = TRANSFORM
+        activation = config.pooler_activation
+        hidden_states = transform(
+            config, hidden_states, dense, config.output_dim, activation, norm_name=norm, dtype=dtype
+        )  # (..., D)
     if config.tie_embeddings:
         return logits_of(config, hidden_states, partial(embedding, reverse=True), add_bias)
     initializer = dense_initializer(config.initializer_range)
@@ -68,8 +77,26 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
         project = partial(model.get_layer("token_embedding"), reverse=True)
     else:
         project = model.get_layer("lm_head")
-    add_bias = model.get_layer("output_bias") if config.output_bias else None
-    return lambda hidden_states: logits_of(config, hidden_states, project, add_bias)
+    add_bias, begin = model.get_layer("output_bias") if config.output_bias else None, transform_of(config, model)
+    return lambda hidden_states: logits_of(config, begin(hidden_states), project, add_bias)
+
+
+def has_transform(config: TransformerConfig) -> bool:
+    """Return whether the language model's head of a decoder begins with a dense layer, an activation and a norm."""
+    return config.kind == "decoder" and config.head_transform == "all"
+
+
+def transform_of(config: TransformerConfig, model: keras.Model) -> Callable:
+    """Return the layers before the output projection of a model, as a function; the identity if there are none.
+
+    Args:
+        config: Configuration of the model.
+        model: A model with a `language_model_head`.
+    """
+    if not has_transform(config):
+        return lambda hidden_states: hidden_states
+    dense, norm = (model.get_layer(name) for name in TRANSFORM)
+    return lambda hidden_states: norm(dense(hidden_states))
 
 
 def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:

@@ -26,8 +26,8 @@ def class_model(config: TransformerConfig, architecture: str | None, num_classes
     states = outputs["hidden_states"]
     embedding = body.get_layer("token_embedding")
     mask = body.input["padding_mask"]
-    of_tokens = config.head_transform == "all" and architecture in token_classes(config)
-    if "pooler" in layers and not of_tokens:
+    of_tokens = config.head_transform == "all" and architecture in {*token_classes(config)} - {None}
+    if "pooler" in layers and not of_tokens and config.kind == "encoder":
         outputs["pooled"] = heads.pooler(config, states, padding_mask=mask)
     if layers & {"masked_lm_bias", "lm_head"} and config.kind == "encoder":
         inputs["mask_positions"] = keras.Input((None,), dtype="int32", name="mask_positions")

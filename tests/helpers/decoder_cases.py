@@ -5,6 +5,7 @@ from __future__ import annotations
 from family_case import Case, sized
 
 from keras_transformers import families
+from keras_transformers.families.encoders.modernbert import windowed
 
 # Of Phi-3.5, for heads of 8 units.
 LONG = {"kind": "longrope", "factor": 3.0, "short_factors": [1.0, 1.1, 1.2, 1.5], "long_factors": [1.0, 2.0, 4.0, 9.0]}
@@ -185,8 +186,8 @@ DECODER_CASES = {
         own={"intermediate_dim": 24, "num_kv_heads": 2},
         variants={
             "window": {"block_options": [{"attention_window": 3}], "num_kv_heads": 4, "dropout": 0.1},
-            "longrope": {"rotary_scaling": LONG | {"original_length": 24}},
-            "longrope-of-long-texts": {"rotary_scaling": LONG | {"original_length": 8}},
+            "longrope": {"rotary_scaling": LONG | {"original_length": 40}},
+            "longrope-of-long-texts": {"rotary_scaling": LONG | {"original_length": 2}},
             "partial": {"partial_rotary_factor": 0.75, "tie_embeddings": True, "eos_ids": [2, 4]},
         },
         published={
@@ -209,6 +210,20 @@ DECODER_CASES = {
             "residual_scale": 0.22,
             "logits_divisor": 1.5,
             "attention_scale": 0.3,
+        },
+    ),
+    "modernbert-decoder": Case(
+        families.modernbert_decoder,
+        own={"intermediate_dim": 24},
+        variants={
+            "untied": {"tie_embeddings": False, "output_bias": False, "pooler_activation": "relu"},
+            "bias": {"use_bias": True, "head_bias": True, "activation": "silu", "eos_ids": [2]},
+        },
+        unusual={
+            "bos_id": 1,
+            "eos_ids": [2],
+            "num_layers": 7,
+            "block_options": windowed([True, False, False] * 2 + [True], 3),
         },
     ),
 }

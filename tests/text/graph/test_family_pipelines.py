@@ -45,7 +45,29 @@ def mpnet() -> Library:
     return library
 
 
+def byte_pairs(*special: str, normalizer=None, runs: bool = False, bos: str = "") -> Library:
+    """Byte pairs by GPT-2's rules: Pythia's with NFC and runs of spaces as added tokens, or OPT's with </s> first."""
+    library = Library(models.BPE())
+    library.pre_tokenizer, library.decoder = p.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    letters = p.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=340, special_tokens=[*special], initial_alphabet=letters, show_progress=False
+    )
+    library.train_from_iterator(CORPUS, trainer)
+    if normalizer is not None:
+        library.normalizer = normalizer
+    if runs:
+        library.add_tokens([AddedToken(" " * size, normalized=True, special=False) for size in range(24, 1, -1)])
+    library.post_processor = processors.ByteLevel(trim_offsets=True)
+    if bos:
+        template = processors.TemplateProcessing(f"{bos} $A", f"{bos} $A {bos}:1 $B:1", [(bos, special.index(bos))])
+        library.post_processor = template
+    return library
+
+
 PIPELINES = {
+    "pythia": lambda: byte_pairs("<|endoftext|>", "<|padding|>", normalizer=n.NFC(), runs=True),
+    "opt": lambda: byte_pairs("<s>", "<pad>", "</s>", "<unk>", bos="</s>"),
     "xlm-roberta": lambda: encoder(XLM_ROBERTA),
     "xlm-roberta without prefix": lambda: encoder(XLM_ROBERTA, add_prefix_space=False),
     "xlm-roberta of version 4": lambda: older(XLM_ROBERTA),
