@@ -67,6 +67,7 @@ class Entry:
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` for fine-tuning it, where the defaults do not suit it.
         prompts: Published prompts of a sentence embedding model, by name, for checkpoints whose files name none.
+        options: Options of the task that its files do not say, by name.
         results: Measurements, which `python -m zoo results` prints.
         name: The model's name, which is its file's.
     """
@@ -83,6 +84,7 @@ class Entry:
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     name: str = ""
 

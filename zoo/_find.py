@@ -65,8 +65,7 @@ def find(
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
         found = find(f"hf:{source}", revision, cache_dir, given._replace(pickled=given.pickled or place.pickled))
-        task = found.task or place.task  # some files name the bare model only
-        return dataclasses.replace(found, task=task, settings={**found.settings, **_prompts(place, found)})
+        return _of_entry(place, found)
     if revision is not None:
         raise ValueError(
             f"revision={revision!r} is for a repository on the hub, and {name!r} is not one. Leave it out."
@@ -107,6 +106,17 @@ def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None
 
 def _joined(tensors: Callable[[], list[Tensor]], more: list[Tensor]) -> list[Tensor]:
     return [*tensors(), *more]
+
+
+def _of_entry(entry: Entry, found: Checkpoint) -> Checkpoint:
+    """Return the checkpoint of an entry with what its files do not say."""
+    task = found.task or entry.task  # some files name the bare model only
+    if entry.options and task != entry.task:  # such as a language model that ranks
+        options = {name: partial(entry.options.get, name) for name in entry.options}
+        return dataclasses.replace(
+            found, task=entry.task, settings={**found.settings, **options}, own=found.own | {*options}
+        )
+    return dataclasses.replace(found, task=task, settings={**found.settings, **_prompts(entry, found)})
 
 
 def _prompts(entry: Entry, found: Checkpoint) -> dict[str, Callable[[], Any]]:

@@ -72,6 +72,8 @@ def read_scaling(options: Mapping[str, Any], max_length: Any = None) -> dict[str
     kind = OLD_KINDS.get(given, given) if isinstance(given, str) else given
     if not isinstance(kind, str) or kind not in USED:
         raise ValueError(f"{KIND}={shown(given)} is not supported; only {sorted([*USED, *OLD_KINDS])} are.")
+    if nested := sorted(key for key, value in options.items() if isinstance(value, Mapping)):
+        raise ValueError(f"rotary positions by the type of layers, {shown(nested)}, are not supported in this family.")
     if unused := sorted({*options} - {*USED[kind], KIND, "type", THETA, SHARE}, key=str):
         warnings.warn(f"rotary positions with {KIND}={kind!r} do not use {shown(unused)}: left out.", stacklevel=2)
     if kind == "default":

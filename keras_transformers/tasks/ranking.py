@@ -19,10 +19,11 @@ from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.kind import Kind, one_of
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import label_numbers
-from keras_transformers.tasks.inputs.sources import text_source
+from keras_transformers.tasks.inputs.sources import Write, text_source
 from keras_transformers.tasks.reports import pair_report
-from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts, before
+from keras_transformers.tasks.vectors.embedding_prompts import OF_PROMPTS, Prompts, put_before
 from keras_transformers.tasks.vectors.logit_score import LogitScore, check_tokens
+from keras_transformers.tasks.vectors.pair_template import PairTemplate, make_template
 from keras_transformers.tasks.vectors.score_head import ScoreHead
 from keras_transformers.tasks.vectors.vector_options import NEW_LAYERS, check_layers, check_pooling, padded_tokenizer
 from keras_transformers.training.losses import target_losses
@@ -40,7 +41,8 @@ def ranking(
     activation: str = "linear",
     pooling: str | Sequence[str] | None = None,
     dense: Sequence[Mapping[str, Any]] = (),
-    score_tokens: Sequence[int] | None = None,
+    score_tokens: Sequence[int | str] | None = None,
+    pair_template: Mapping[str, str] | None = None,
     prompts: Mapping[str, str] | None = None,
     default_prompt: str | None = None,
 ) -> Parts:
@@ -59,10 +61,13 @@ def ranking(
         pooling: As in `tasks.sentence_embedding`, with layers in `dense` behind it; the classifier of the family when
             None.
         dense: Layers behind the pooling, as of `tasks.sentence_embedding`; the last one has one unit.
-        score_tokens: For a decoder, which needs them: the id of the token whose logit after the pair is the score, such
-            as that of "yes"; and perhaps of one whose logit is subtracted, such as "no". The pair stands as the
-            tokenizer joins two texts.
-        prompts: Texts that `rank` and the export put before queries, by name.
+        score_tokens: For a decoder, which needs them: the token whose logit after the pair is the score, such as
+            `"yes"` or its id; and perhaps one whose logit is subtracted, such as `"no"`.
+        pair_template: With `score_tokens`: the text that is made of a pair, as the parts of `vectors.PairTemplate`:
+            `text` with `{query}`, `{document}` and perhaps `{prompt}`, or `text` and `pair`, whose tokens stand one
+            behind the other; `prefix` and `suffix`, which are never cut; `instruction`, in place of an empty prompt.
+            When None, the pair stands as the tokenizer joins two texts.
+        prompts: Texts that `rank` and the export put before queries, or in place of `{prompt}`, by name.
         default_prompt: Name of the prompt of queries for which none is asked for, in `predict` and `fit` too.
 
     Predicts:
@@ -93,19 +98,25 @@ def ranking(
     True
     """
     head = _head(setup, pooling, dense, score_tokens)
+    template = None if pair_template is None else _template(head, pair_template)
+    write, given = (put_before, setup) if template is None else (template.write, template.around(setup))
+    values = None if template is None else template.values
     known = Prompts({} if prompts is None else prompts, default_prompt)
     stored = {"prompts": {**known.texts}, "default_prompt": default_prompt}
     scorer = head.scorer() if isinstance(head, LogitScore) else pair_scorer(setup, head.scores)
     columns = (*CHECKED, partial(check_texts, "prompt"))
-    answers = OnePass(setup, scorer, _signatures(scorer, activation, known), _describe, read_columns=columns)
+    answers = OnePass(given, scorer, _signatures(scorer, activation, known, write), _describe, read_columns=columns)
+    learn = _learn_pairs if loss == "binary" else learn_choices
     return Parts(
-        **(_learn_pairs if loss == "binary" else learn_choices)(setup, scorer, known.text_of(None)),
+        **learn(given, scorer, partial(write, prompts=known.text_of(None))) | {"tokenizer": setup.tokenizer},
         answers=answers,
-        saved=lambda: head.saved(activation, stored),
+        saved=lambda: head.saved(activation, stored if values is None else stored | {"pair_template": values}),
         saved_tokenizer=padded_tokenizer(setup),
+        saved_options={} if values is None else {"pair_template": values},
         attributes={
             "loss": loss, "activation": activation, "pooling": pooling, "dense": dense,
             "score_tokens": score_tokens, **stored,
+            "pair_template": values,
             "rank": _ranker(answers, known),
         },
     )  # fmt: skip
@@ -121,8 +132,10 @@ KIND = Kind(
         "pooling": check_pooling,
         "dense": check_layers,
         "score_tokens": check_tokens,
+        "pair_template": make_template,
         **OF_PROMPTS,
     },
+    saved_options=("pair_template",),
     new_layers=("pooler", "pooler_norm", "classifier", *NEW_LAYERS),
     shares_head=("classification",),
     needs_labels=True,
@@ -143,13 +156,19 @@ def _head(setup: Setup, pooling: Any, dense: Any, score_tokens: Any) -> ScoreHea
     return ScoreHead(setup, 1, pooling, dense)
 
 
-def _learn_pairs(setup: Setup, scorer: keras.Model, prompt: str) -> dict[str, Any]:
+def _template(head: ScoreHead | LogitScore, values: Any) -> PairTemplate:
+    if not isinstance(head, LogitScore):
+        raise ValueError("pair_template belongs to score_tokens, of a decoder without pooling. Leave it out.")
+    return make_template(values)
+
+
+def _learn_pairs(setup: Setup, scorer: keras.Model, write: Write) -> dict[str, Any]:
     """Return the parts of a task that learns from each pair by itself; all parts but `answers`."""
     expected = "labels of the loss 'binary' are numbers from 0 to 1, one per pair"
     return {
         "model": scorer,
         "tokenizer": setup.tokenizer,
-        "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1), prompt),
+        "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1), write),
         "objective": lambda: Classification(1, "multi_label", setup.config.fill_id),
         "losses": lambda: {"logits": target_losses.BinaryCrossEntropy()},
         "metrics": lambda: {"logits": [target_metrics.BinaryAccuracy()]},
@@ -158,14 +177,12 @@ def _learn_pairs(setup: Setup, scorer: keras.Model, prompt: str) -> dict[str, An
     }
 
 
-def _signatures(scorer: keras.Model, activation: str, prompts: Prompts) -> dict[str, Signature]:
-    default = prompts.text_of(None)
-
+def _signatures(scorer: keras.Model, activation: str, prompts: Prompts, write: Callable) -> dict[str, Signature]:
     def read(reader: Reader, texts: Any, pairs: Any) -> Tensors:
-        return reader(before(default, texts) if default else texts, pairs)
+        return reader(*write(texts, pairs, prompts.text_of(None)))
 
     def read_prompted(reader: Reader, texts: Any, pairs: Any, given: Any) -> Tensors:
-        return reader(before(given, texts), pairs)
+        return reader(*write(texts, pairs, given))
 
     def compute(encoded: Tensors) -> Tensors:
         outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
@@ -175,7 +192,7 @@ def _signatures(scorer: keras.Model, activation: str, prompts: Prompts) -> dict[
         return {"score": score, "probability": probability, "truncated": encoded["truncated"]}
 
     signatures = {"serving_default": Signature(("text", "text_pair"), read, compute)}
-    if prompts.texts:
+    if prompts.texts or write is not put_before:
         signatures["prompted"] = Signature(("text", "text_pair", "prompt"), read_prompted, compute, ranks=(1, 1, 1))
     return signatures
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.checkpoints.settings.pair_messages import read_pair_template
 from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS as THEIRS
 from keras_transformers.checkpoints.settings.sentence_layers import SCORES, our_activation, read_layers, read_settings
 from keras_transformers.checkpoints.settings.sentence_modules import LOGITS, MODULES, STATIC, modules_of
@@ -14,6 +15,7 @@ from keras_transformers.checkpoints.settings.sentence_transformers import (
     OF_PROMPTS,
     OF_STATES,
     count_of,
+    length_file,
     prompts_of,
     read_length,
     read_pooling,
@@ -28,6 +30,7 @@ NO_ACTIVATION = f' Write "{THEIRS["linear"]}" to read the scores as they are bef
 KEY, OLD_KEY = "sentence_transformers", "sbert_ce_default_activation_function"  # of config.json
 OF_SCORES = {"transformer_task": "sequence-classification", "module_output_name": SCORES}
 LOGITS_NAME = "causal_logits"
+PROCESSING, CHAT = "processing_kwargs", "chat_template"
 OF_TEXT = {"transformer_task": "text-generation", "module_output_name": LOGITS_NAME}
 OF_MODEL = {"model_type": MODEL_TYPE}
 
@@ -56,7 +59,7 @@ def read_cross_encoder(
     Returns:
         `task`, its name; `labels`, one for each score; `problem` of `tasks.classification`; `max_length`, tokens of the
         longest pair, or None; and options of `tasks.ranking`: `activation`, `pooling`, `dense`, `score_tokens`,
-        `prompts` and `default_prompt`.
+        `pair_template`, `prompts` and `default_prompt`.
 
     Raises:
         ValueError: A file is missing or damaged, or a module or the value of an option is not supported. A key that is
@@ -65,12 +68,14 @@ def read_cross_encoder(
     (first, model), *modules = [(kind, Path(folder, path)) for kind, path in modules_of(folder)]
     path = Path(folder, CONFIG)
     options = read_settings(path, OF_MODEL, {**OF_PROMPTS, "activation_fn": str, "keep_in_fp32_modules": list})
-    found = {**prompts_of(options, path), "pooling": None, "dense": [], "score_tokens": None}
+    found = {**prompts_of(options, path), "pooling": None, "dense": [], "score_tokens": None,
+             "pair_template": None}  # fmt: skip
     fixed = OF_STATES if modules else OF_SCORES
     if first == STATIC:
         raise ValueError(f"{Path(folder, MODULES)} begins with {STATIC}, which reads no pairs: expected Transformer.")
     if modules and modules[0][0] == LOGITS:
         found["score_tokens"], labels, fixed = _read_tokens(modules[0][1] / "config.json"), ("LABEL_0",), OF_TEXT
+        found["pair_template"] = _read_template(model, found["prompts"])
     elif modules:
         found |= _read_head(modules, found["prompts"], hidden_dim)
         count = found["dense"][-1]["units"]
@@ -89,8 +94,26 @@ def read_cross_encoder(
         "labels": labels,
         "problem": problem_of(activation, len(labels)),
         "activation": activation,
-        "max_length": read_length(model, fixed),
+        "max_length": read_length(model, fixed, fixed is OF_TEXT),
     }
+
+
+def _read_template(folder: Path, prompts: Mapping[str, str]) -> dict[str, str] | None:
+    """Read how a chat template writes pairs; None where pairs are plain texts."""
+    path = length_file(folder)
+    values = read_object(path) if path.is_file() else {}
+    check_types(values, {"modality_config": dict, PROCESSING: dict}, path)
+    form = (values.get("modality_config") or {}).get("message")
+    if form is None:
+        return None
+    options = values.get(PROCESSING) or {}
+    if others := options.keys() - {CHAT}:
+        raise ValueError(f"{path}: {PROCESSING} has {shown(sorted(others))}: only {CHAT!r} is supported.")
+    variables = {key: value for key, value in (options.get(CHAT) or {}).items() if key != "restore_suffix"}
+    template = read_pair_template(folder, form.get("format", "structured"), variables)
+    if "{prompt}" not in template["text"] and any(prompts.values()):
+        raise ValueError(f"{path}: the chat template has no place for the prompts of {CONFIG}. Remove them.")
+    return template
 
 
 def _read_tokens(path: Path) -> list[int]:

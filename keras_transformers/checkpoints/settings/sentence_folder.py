@@ -9,6 +9,7 @@ from typing import Any
 
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import SAFE, Tensor
+from keras_transformers.checkpoints.settings.pair_messages import TEMPLATE, written_pair_template
 from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS, SCORES, VECTOR, module_of
 from keras_transformers.checkpoints.settings.sentence_modules import MASKED, MODULES, SPLADE, STATIC
 from keras_transformers.checkpoints.settings.sentence_transformers import CONFIG, LENGTH, POOLINGS
@@ -21,6 +22,11 @@ TYPES = {  # not among the old names
     "LogitScore": "sentence_transformers.cross_encoder.modules.logit_score",
     MASKED: SPARSE,
     SPLADE: SPARSE,
+}
+_LOGITS = {"method": "forward", "method_output_name": "logits"}
+IN_MESSAGES = {
+    "modality_config": {"text": _LOGITS, "message": {**_LOGITS, "format": "flat"}},
+    "module_output_name": "causal_logits",
 }
 TOKENS = ("true_token_id", "false_token_id")
 NO_PROMPTS: Mapping[str, str] = {}
@@ -44,6 +50,7 @@ def write_sentence_transformer(
     activation: str | None = None,
     is_static: bool = False,
     score_tokens: Sequence[int] | None = None,
+    pair_template: Mapping[str, str] | None = None,
     sparse: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] = NO_TENSORS,
 ) -> None:
@@ -59,6 +66,7 @@ def write_sentence_transformer(
             for a model of vectors.
         is_static: Whether the model is a table of vectors of tokens, whose mean needs no Pooling.
         score_tokens: Tokens of a cross-encoder that is a decoder: see `tasks.ranking`.
+        pair_template: As in `tasks.ranking`: the chat template becomes one that writes pairs so.
         sparse: Options of a masked language model that makes sparse vectors; `pooling` is then None, and `normalize`
             False.
         tensors: Tensors of the layers behind the pooling, by the names that `settings.names` has for them.
@@ -81,9 +89,12 @@ def write_sentence_transformer(
         {"idx": index, "name": str(index), "path": path, "type": f"{TYPES.get(kind, MODELS)}.{kind}"}
         for index, (path, (kind, _)) in enumerate(zip(paths, modules, strict=True))
     ])  # fmt: skip
-    task = (
+    task: dict[str, Any] = (
         {} if ways or sparse else {"transformer_task": "text-generation" if score_tokens else "sequence-classification"}
     )
+    if pair_template:
+        task |= IN_MESSAGES
+        Path(folder, TEMPLATE).write_text(written_pair_template(pair_template), encoding="utf-8")
     if not is_static:
         _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **task})
     said = {"prompts": {**prompts}, "default_prompt_name": default_prompt}

@@ -147,21 +147,27 @@ def prompts_of(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {"prompts": prompts, "default_prompt": default}
 
 
-def read_length(folder: str | Path, fixed: Mapping[str, Any]) -> int | None:
+def length_file(folder: str | Path) -> Path:
+    """Return the file of a Transformer with the length of texts, and how they are put."""
+    paths = (Path(folder, name) for name in (LENGTH, *OLD_LENGTHS))
+    return next((path for path in paths if path.is_file()), Path(folder, LENGTH))
+
+
+def read_length(folder: str | Path, fixed: Mapping[str, Any], in_messages: bool = False) -> int | None:
     """Return the tokens of the longest text, or None where no file says so.
 
     Args:
         folder: Folder of the Transformer.
         fixed: Options that may have one value only.
+        in_messages: Whether texts may be put in a chat template.
 
     Raises:
         ValueError: The value of an option is not supported, or texts are to be lower-cased or put in a chat template.
     """
-    paths = (Path(folder, name) for name in (LENGTH, *OLD_LENGTHS))
-    path = next((path for path in paths if path.is_file()), Path(folder, LENGTH))
+    path = length_file(folder)
     kinds = {"max_seq_length": int, "do_lower_case": bool, "modality_config": dict}
-    limits = read_settings(path, fixed, kinds, needed=False)
-    if "message" in (limits.get("modality_config") or {}):
+    limits = read_settings(path, fixed, kinds | ({"processing_kwargs": dict} if in_messages else {}), needed=False)
+    if "message" in (limits.get("modality_config") or {}) and not in_messages:
         raise ValueError(
             f"{path} says in modality_config that texts are put in the chat template of the tokenizer (message), which "
             "is not done here. Where the model was trained on plain texts, remove that entry."

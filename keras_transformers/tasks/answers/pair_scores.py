@@ -16,6 +16,7 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
 from keras_transformers.tasks.inputs.labels import label_rows
+from keras_transformers.tasks.inputs.sources import Write
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import on_tensorflow
@@ -63,19 +64,19 @@ def flat_pairs(texts: Any, pairs: Any) -> tuple[Any, Any, Any]:
     return repeated, flat, np.array([[pair != "" for pair in row] for row in pairs])
 
 
-def learn_choices(setup: Setup, scorer: keras.Model, prompt: str = "") -> dict[str, Any]:
+def learn_choices(setup: Setup, scorer: keras.Model, write: Write | None = None) -> dict[str, Any]:
     """Return the parts of a task that learns which of several texts fits another one; all parts but `answers`.
 
     Args:
         setup: Setup of the task.
         scorer: The model of pairs, see `pair_scorer`.
-        prompt: Prompt put before the first text of each row.
+        write: As in `text_source`.
     """
-    source = group_source(setup, range(3, 1000), _choice_labels(setup), joined=True)
+    source = group_source(setup, range(3, 1000), _choice_labels(setup), joined=True, write=write)
     return {
         "model": choice_scorer(scorer),
         "tokenizer": setup.tokenizer,
-        "source": partial(source, prompts=(prompt, "")),
+        "source": source,
         "objective": lambda: Grouped(setup.config.fill_id),
         "losses": lambda: {"logits": target_losses.CrossEntropy()},
         "metrics": lambda: {"logits": [target_metrics.Accuracy(), target_metrics.MeanCrossEntropy()]},

@@ -10,14 +10,18 @@ import numpy as np
 from keras_transformers.data.objectives.text_groups import TextGroups
 from keras_transformers.data.sources.rows import tell_cut
 from keras_transformers.tasks.contract.parts import Setup
-from keras_transformers.tasks.inputs.sources import is_stream, rows_of
+from keras_transformers.tasks.inputs.sources import Write, is_stream, rows_of
 from keras_transformers.utils.text_checks import check_texts, listed
 
 Columns = list[Sequence[str]]
 
 
 def group_source(
-    setup: Setup, sizes: range, read_labels: Callable[[Any, Columns], np.ndarray | None], joined: bool = False
+    setup: Setup,
+    sizes: range,
+    read_labels: Callable[[Any, Columns], np.ndarray | None],
+    joined: bool = False,
+    write: Write | None = None,
 ) -> Callable[..., TextGroups]:
     """Return the source of a task that has several texts a row.
 
@@ -26,6 +30,7 @@ def group_source(
         sizes: Numbers of texts that a row may have.
         read_labels: Function from labels as given by the user, or None, and the columns of texts to an array or None.
         joined: Whether the first text is encoded together with each of the others; else each is encoded by itself.
+        write: As in `text_source`, of a first text with each of the others.
 
     Returns:
         A `Parts.source`, which also takes the prompts of the first texts, the second ones, ...: the last of them is put
@@ -55,6 +60,7 @@ def group_source(
         flat = [text for row in zip(*others, strict=True) for text in row]
         firsts = [text for text in columns[0] for _ in others] if joined else None
         read, read_pairs = (flat, None) if firsts is None else (firsts, flat)
+        read, read_pairs = (read, read_pairs) if write is None else write(read, read_pairs)
         encoded = setup.tokenizer.encode(read, read_pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         return TextGroups(rows_of(encoded, setup.config), len(others), labels)

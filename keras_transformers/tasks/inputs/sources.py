@@ -22,16 +22,18 @@ from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.folder.kept_files import CONFIG, INPUTS, WITH_TYPES
 from keras_transformers.utils.text_checks import check_texts
 
+Write = Callable[[Any, Any], tuple[Any, Any]]
+
 
 def text_source(
-    setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None, prompt: str = ""
+    setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None, write: Write | None = None
 ) -> Callable[..., Rows | Stream]:
     """Return the source of a task that learns from texts, or pairs of texts, one per row.
 
     Args:
         setup: Setup of the task.
         read_labels: Function from labels as given by the user to numbers; None if the task takes no labels.
-        prompt: Prompt put before each text.
+        write: Function from texts and their pairs to what the model reads in their place, in Python and TensorFlow.
 
     Returns:
         A `Parts.source`.
@@ -45,14 +47,15 @@ def text_source(
             raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
         if pairs is None and setup.kind.needs_pairs:
             raise lacks_pairs(setup.kind)
-        texts = [prompt + text for text in check_texts("texts", texts)] if prompt else texts
+        if write is not None:
+            texts, pairs = write(check_texts("texts", texts), None if pairs is None else check_texts("pairs", pairs))
         encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         numbers = None if read_labels is None or labels is None else read_labels(labels)
         return rows_of(encoded, setup.config, numbers)
 
     def encode(graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
-        texts = prompt + texts if prompt else texts
+        texts, pairs = (texts, pairs) if write is None else write(texts, pairs)
         encoded = graph.encode(texts, pairs, max_length=setup.max_length)
         if not setup.config.num_segments:
             del encoded["segment_ids"]

@@ -175,6 +175,17 @@ def before(prompt: Any, texts: Any) -> Any:
     return tf.strings.join([prompt, texts])
 
 
+def put_before(texts: Any, pairs: Any, prompts: Any) -> tuple[Any, Any]:
+    """Return texts (B,) with a prompt for all, or one for each, and their pairs.
+
+    Example:
+
+    >>> put_before(["b"], ["c"], "a "), put_before(["b"], ["c"], "")
+    ((['a b'], ['c']), (['b'], ['c']))
+    """
+    return (texts if isinstance(prompts, str) and not prompts else before(prompts, texts)), pairs
+
+
 def are_given(prompts: Any) -> Tensor:
     """Return 1 for each prompt (B,) that is not empty, and 0 for the others: int32 (B,)."""
     if isinstance(prompts, list):

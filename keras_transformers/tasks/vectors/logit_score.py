@@ -11,20 +11,32 @@ from keras import ops
 from keras_transformers.heads import language_model_head, last_token
 from keras_transformers.models import decoder
 from keras_transformers.tasks.contract.parts import Setup
+from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.number_checks import is_token_id
 from keras_transformers.utils.untrusted import shown
 
 
-def check_tokens(tokens: Any, vocabulary_size: int = 2**31) -> list[int]:
-    """Return the tokens of a score as a list; raise a `ValueError` if they are not one or two ids of the vocabulary."""
+def check_tokens(tokens: Any, vocabulary_size: int = 2**31) -> list[int | str]:
+    """Return the tokens of a score as a list; raise a `ValueError` if they are not one or two ids, or texts."""
     is_list = isinstance(tokens, (list, tuple)) and len(tokens) in (1, 2)
-    if not is_list or not all(is_token_id(number, vocabulary_size) for number in tokens):
+    if not is_list or not all(isinstance(token, str) or is_token_id(token, vocabulary_size) for token in tokens):
         raise ValueError(
-            "a decoder scores a pair by the token that follows it: score_tokens must be the id of the token for a "
-            f"good pair, and optionally of the token for a bad pair, each below {vocabulary_size}: received "
+            "a decoder scores a pair by the token that follows it: score_tokens must be the token for a good pair, and "
+            f"optionally the token for a bad pair, as text or id, each below {vocabulary_size}: received "
             f"{shown(tokens)}."
         )
-    return [int(number) for number in tokens]
+    return [token if isinstance(token, str) else int(token) for token in tokens]
+
+
+def token_ids(tokens: Any, tokenizer: Tokenizer, vocabulary_size: int) -> list[int]:
+    """Return the ids of the tokens of a score; raise a `ValueError` if a text is not one token."""
+    found = []
+    for token in check_tokens(tokens, vocabulary_size):
+        ids = [token] if isinstance(token, int) else tokenizer.encode([token], special_tokens=False)[0].ids
+        if len(ids) != 1:
+            raise ValueError(f"{shown(token)} of score_tokens is {len(ids)} tokens: expected one. Give its id.")
+        found += ids
+    return found
 
 
 class LogitScore:
@@ -35,14 +47,14 @@ class LogitScore:
 
     Args:
         setup: Setup of the task.
-        tokens: Id of the token whose logit is the score, and perhaps of one whose logit is subtracted.
+        tokens: The token whose logit is the score, and perhaps one whose logit is subtracted: ids or texts.
 
     Raises:
-        ValueError: They are not one or two ids of the vocabulary.
+        ValueError: They are not one or two tokens of the vocabulary.
     """
 
     def __init__(self, setup: Setup, tokens: Any):
-        self.setup, self.tokens = setup, check_tokens(tokens, setup.config.vocabulary_size)
+        self.setup, self.tokens = setup, token_ids(tokens, setup.tokenizer, setup.config.vocabulary_size)
 
     def scorer(self) -> keras.Model:
         """Return a model from the inputs of pairs (B, T) to `logits` (B, 1)."""
