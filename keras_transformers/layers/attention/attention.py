@@ -148,9 +148,8 @@ class Attention(ReturnsCache, DenseOwner):
         self.num_heads, self.num_kv_heads, self.value_dim = num_heads, num_kv_heads or num_heads, value_dim
         self.head_dim: Any = head_dim  # a number from `build` on
         self.scale, self.soft_cap = scale, soft_cap
-        self.partial_rotary_factor = checked_share(partial_rotary_factor)
         self.use_bias, self.output_bias = use_bias, use_bias if output_bias is None else output_bias
-        self.head_norm = head_norm
+        self.head_norm, self.partial_rotary_factor = head_norm, checked_share(partial_rotary_factor)
         self.return_scores, self.return_cache = return_scores, return_cache
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
         self.linear_from, self.window = linear_from, checked_window(window)

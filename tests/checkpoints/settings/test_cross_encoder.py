@@ -42,7 +42,7 @@ def test_a_classifier_of_the_family(plain):
     assert is_cross_encoder(plain)
     read = read_cross_encoder(plain, {}, ONE, 8)
     expected = {"task": "ranking", "activation": "sigmoid", "pooling": None, "dense": [], "max_length": 16}
-    expected["score_tokens"] = None
+    expected |= {"score_tokens": None, "pair_template": None}
     assert read == {**expected, **PROMPTS, "labels": ONE, "problem": "multi_label"}
     several = read_cross_encoder(plain, {}, ("no", "yes"), 8)
     assert (several["task"], several["problem"]) == ("classification", "multi_label")

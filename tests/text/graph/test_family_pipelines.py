@@ -7,7 +7,7 @@ import random
 import pytest
 from gemma_tokenizer import CORPUS, RUNS, gemma
 from spm_models import ENCODERS, RULES
-from tokenizers import AddedToken, Regex
+from tokenizers import AddedToken, Regex, decoders, models, processors, trainers
 from tokenizers import Tokenizer as Library
 from tokenizers import normalizers as n
 from tokenizers import pre_tokenizers as p
