@@ -18,7 +18,7 @@ DELIMITERS = "-({[<"  # and white space: words of Jinja's filter `title` begin a
 class CaseTable(NamedTuple):
     """A change of each code point: by a difference, or to a text."""
 
-    index: np.ndarray  # of each page of 256 code points, where its differences begin in `pages`
+    starts: np.ndarray  # of each page of 256 code points, where its differences begin in `pages`
     pages: np.ndarray
     long: np.ndarray  # code points that become several, in order
     texts: list[str]
@@ -54,13 +54,14 @@ def sigma_classes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def look_up(index: np.ndarray, pages: np.ndarray, points: tf.Tensor) -> tf.Tensor:
+    """Return the entry of each code point (N,) in a table of pages."""
     return tf.gather(pages, tf.gather(index, points // PAGE) + points % PAGE)
 
 
 def changed(points: tf.Tensor, name: str) -> tf.Tensor:
     """Return the text of each code point (N,) in another case."""
     table = case_table(name)
-    texts = tf.strings.unicode_encode((points + look_up(table.index, table.pages, points))[:, None], "UTF-8")
+    texts = tf.strings.unicode_encode((points + look_up(table.starts, table.pages, points))[:, None], "UTF-8")
     if not table.texts:
         return texts
     place = tf.minimum(tf.searchsorted(table.long, points), len(table.texts) - 1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 from jinja2 import nodes
+from jinja2.sandbox import safe_range
 
 from keras_transformers.text.chat import graph_filters, graph_operators
 from keras_transformers.text.chat.graph_filters import Arguments
@@ -46,8 +47,9 @@ class Expressions(Paths):
     """Evaluate expressions on the current path."""
 
     steps = 0
+    rows: tf.Tensor  # (B,), as many as conversations
 
-    def evaluate(self, node: nodes.Expr) -> Value:
+    def evaluate(self, node: Any) -> Value:
         """Return the value of an expression."""
         name = type(node).__name__
         self.steps += 1
@@ -64,7 +66,7 @@ class Expressions(Paths):
             error.line = error.line or node.lineno
             raise
 
-    def test(self, node: nodes.Expr) -> Any:
+    def test(self, node: nodes.Node) -> Any:
         """Return the condition that an expression states."""
         return truth(self.evaluate(node))
 
@@ -77,7 +79,7 @@ class Expressions(Paths):
     def _name(self, node: nodes.Name) -> Value:
         return self.read(node.name)
 
-    def _list(self, node: nodes.List) -> Value:
+    def _list(self, node: nodes.List | nodes.Tuple) -> Value:
         values = Items(tuple(map(self.evaluate, node.items)))
         return Known(python(values)) if is_known(values) else graph_operators.messages_of(values) or values
 
@@ -89,8 +91,8 @@ class Expressions(Paths):
         pairs = [(self.evaluate(pair.key), self.evaluate(pair.value)) for pair in node.items]
         if all(is_known(value) for pair in pairs for value in pair):
             return Known({python(key): python(value) for key, value in pairs})
-        names = [key.value if isinstance(key, Known) else None for key, _ in pairs]
-        if sorted(map(str, names)) != ["content", "role"] or any(kind(value) != "string" for _, value in pairs):
+        names = [str(key.value if isinstance(key, Known) else None) for key, _ in pairs]
+        if sorted(names) != ["content", "role"] or any(kind(value) != "string" for _, value in pairs):
             raise NotCompiledError("dictionary of values that differ by conversation, other than a role and a content,")
         return Message(**{name: self.for_each_row(value) for name, (_, value) in zip(names, pairs, strict=True)})
 
@@ -172,13 +174,14 @@ class Expressions(Paths):
         return graph_filters.apply_test(self, node.name, value, self.arguments(node))
 
     def _call(self, node: nodes.Call) -> Value:
-        if not isinstance(node.node, nodes.Getattr):
-            function = self.evaluate(node.node)
+        called = node.node
+        if not isinstance(called, nodes.Getattr):
+            function = self.evaluate(called)
             arguments = self.arguments(node)
             return self.each(function, lambda one: self._call_value(one, arguments))
-        target = self.evaluate(node.node.node)
+        target = self.evaluate(called.node)
         arguments = self.arguments(node)
-        return self.each(target, lambda one: self._call_method(one, node.node.attr, arguments))
+        return self.each(target, lambda one: self._call_method(one, called.attr, arguments))
 
     def _call_method(self, target: Value, name: str, arguments: Arguments) -> Value:
         args, kwargs = arguments
@@ -215,7 +218,7 @@ class Expressions(Paths):
 def make_range(paths: Paths, args: list[Value]) -> Value:
     """Return `range(...)`."""
     if all(map(is_known, args)):
-        return paths.all_known(args, lambda *known: list(paths.environment.globals["range"](*known)))
+        return paths.all_known(args, lambda *known: list(safe_range(*known)))
     start, stop, step = (
         (Known(0), args[0], Known(1)) if len(args) == 1 else (*args[:2], args[2] if args[2:] else Known(1))
     )

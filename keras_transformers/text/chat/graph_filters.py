@@ -247,6 +247,11 @@ def _map(paths: Paths, value: Value, attribute: Value | None = None) -> Value:
 def _select(keep: bool) -> Callable[..., Value]:
     def select(paths: Paths, value: Value, name: Value, test: Value | None = None, *args: Value) -> Value:
         known = _known(name, "attribute")
+        if kind(value) == "string":  # its characters have no attributes
+            of_each = attribute(paths, value, known)
+            kept = of_each if test is None else apply_test(paths, _known(test, "test"), of_each, (list(args), {}))
+            if truth(kept) is not keep:
+                return Known([])
         if not isinstance(value, Messages):
             raise NotCompiledError("filter 'selectattr' of this list")
         one = Message(value.role, value.content)  # (B, T): the operators work on any shape

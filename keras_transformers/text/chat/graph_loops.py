@@ -62,7 +62,8 @@ class Loops(Statements):
             sequence = characters(sequence.tensor)
         loop = object()  # marks the state of this loop: the turns that are counted, who has left it, its text
         before, outer, jump = dict(self.state), self.scope, self.jump
-        self.state |= {(loop, "turns"): Known(0), (loop, "left"): Known(False), (loop, "text"): Known("")}
+        self.state |= {(loop, name): Known(False) for name in ("left", "ran")}
+        self.state |= {(loop, "turns"): Known(0), (loop, "text"): Known("")}
         try:
             if isinstance(sequence, SEQUENCES):
                 self._over_rows(node, sequence, loop)
@@ -71,10 +72,10 @@ class Loops(Statements):
         finally:
             self.scope, self.jump = outer, jump
         self.add(self.state[loop, "text"])
-        turns = self.state[loop, "turns"]
-        self.state = {key: self.state[key] for key in self.state if key in before or key[0] is not loop}
+        ran = self.state[loop, "ran"]
+        self.state = {key: self.state[key] for key in self.state if key in before or key[0] is not loop}  # type: ignore[index]
         if node.else_:
-            self.branch(truth(turns), lambda: None, lambda: self.run(node.else_))
+            self.branch(truth(ran), lambda: None, lambda: self.run(node.else_))
 
     def _known_items(self, sequence: Value) -> tuple[Value, ...]:
         values = items_of(sequence)
@@ -173,6 +174,7 @@ class Loops(Statements):
         piece = self.capture(lambda: self._run_body(node))
         self.state[loop, "text"] = operate(self, "Add", self.state[loop, "text"], piece)
         self.state[loop, "turns"] = operate(self, "Add", index, Known(1))
+        self.state[loop, "ran"] = merge(self.left(), self.state[loop, "ran"], Known(True))  # as Jinja counts for `else`
         del self.state[self.jump]
 
     def _run_body(self, node: nodes.For) -> None:
@@ -202,12 +204,12 @@ class Loops(Statements):
             return args[python(place)]
         return look_up(self, dict(enumerate(args)), place, args[-1])
 
-    def _run_continue(self, node: nodes.Continue) -> None:
+    def _run_continue(self, node: nodes.Node) -> None:
         self.state[self.jump] = Known(True)
         raise PathEndsError(failed=False)
 
     def _run_break(self, node: nodes.Break) -> None:
-        self.state[self.jump[0], "left"] = Known(True)  # type: ignore[index]
+        self.state[self.jump[0], "left"] = Known(True)
         self._run_continue(node)
 
     def _pack(self, value: Value, kinds: dict[Hashable, Value], rows: tf.Tensor) -> list[tf.Tensor]:

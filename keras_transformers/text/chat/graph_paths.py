@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from itertools import groupby
 from typing import Any
 
 import tensorflow as tf
@@ -55,7 +55,7 @@ class Text:
         pieces: list[Value] = []
         for known, group in groupby(self.pieces, lambda piece: isinstance(piece, Known)):
             values = list(group)
-            pieces += [Known("".join(piece.value for piece in values))] if known else values
+            pieces += [Known("".join(map(python, values)))] if known else values
         if len(pieces) < 2:
             return pieces[0] if pieces else Known("")
         return Rows(tf.strings.join([tensor(piece) for piece in pieces]))
@@ -63,10 +63,10 @@ class Text:
 
 @dataclass
 class Scope:
-    """Variables of a part of the template; those of its parent are seen, too."""
+    """Variables of a part of the template; the variables of its parent are seen, too."""
 
     parent: Scope | None
-    key: int = field(default_factory=count().__next__)
+    key: Hashable = field(default_factory=object)
 
 
 class Paths:
@@ -117,7 +117,8 @@ class Paths:
         try:
             yield
         finally:
-            self.scope = outer
+            key, self.scope = self.scope.key, outer
+            self.state = {name: value for name, value in self.state.items() if name[0] is not key}  # type: ignore
 
     def add(self, piece: Value) -> None:
         """Append a string to the text."""
@@ -238,6 +239,7 @@ def _merge_texts(condition: tf.Tensor, a: Text, b: Text) -> Text:
 
 
 def is_known(value: Value) -> bool:
+    """Tell whether Python knows a value while it compiles."""
     return isinstance(value, Known) or (isinstance(value, Items) and all(map(is_known, value.values)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 from jinja2 import nodes
@@ -19,7 +19,7 @@ MOST_CALLS = 20  # of macros within each other
 class Statements(Expressions):
     """Run statements on the current path."""
 
-    jump: Hashable = None  # the key of the current loop's jumps: which conversations have left this turn
+    jump: Any = None  # the key of the current loop's jumps: which conversations have left this turn
 
     def run(self, statements: list[nodes.Node]) -> None:
         """Run statements in turn, each for the conversations that no `continue` or `break` has taken out."""
@@ -42,6 +42,7 @@ class Statements(Expressions):
         raise NotImplementedError
 
     def _run_output(self, node: nodes.Output) -> None:
+        part: Any
         for part in node.nodes:
             while isinstance(part, nodes.Filter) and part.name == "safe":  # nothing is escaped, so it changes nothing
                 part = part.node
@@ -50,7 +51,7 @@ class Statements(Expressions):
     def _run_if(self, node: nodes.If) -> None:
         self._choose([(node.test, node.body), *((part.test, part.body) for part in node.elif_)], node.else_)
 
-    def _choose(self, tests: list[tuple[nodes.Expr, list[nodes.Node]]], otherwise: list[nodes.Node]) -> None:
+    def _choose(self, tests: list[tuple[nodes.Node, list[nodes.Node]]], otherwise: list[nodes.Node]) -> None:
         if not tests:
             return self.run(otherwise)
         (test, body), *rest = tests
@@ -66,7 +67,7 @@ class Statements(Expressions):
             value = self._filter_of_block(value, node.filter)
         self.assign(node.target, value)
 
-    def _filter_of_block(self, value: Value, node: nodes.Filter) -> Value:
+    def _filter_of_block(self, value: Value, node: Any) -> Value:
         """Apply the filters of a block, the innermost of which has no value."""
         if node.node is not None:
             value = self._filter_of_block(value, node.node)

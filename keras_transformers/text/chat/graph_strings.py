@@ -28,10 +28,12 @@ def strip(rows: tf.Tensor, characters: str | None, left: bool, right: bool) -> t
 
 
 def starts_with(rows: tf.Tensor, prefix: tf.Tensor) -> tf.Tensor:
+    """Tell which strings begin with a text."""
     return tf.equal(_cut(rows, tf.zeros_like(tf.strings.length(rows)), tf.strings.length(prefix), "BYTE"), prefix)
 
 
 def ends_with(rows: tf.Tensor, suffix: tf.Tensor) -> tf.Tensor:
+    """Tell which strings end with a text."""
     size = tf.strings.length(suffix)
     return tf.equal(_cut(rows, tf.maximum(tf.strings.length(rows) - size, 0), size, "BYTE"), suffix)
 
@@ -41,6 +43,7 @@ def _cut(rows: tf.Tensor, start: tf.Tensor, size: tf.Tensor, unit: str) -> tf.Te
 
 
 def contains(rows: tf.Tensor, text: str) -> tf.Tensor:
+    """Tell which strings hold a text."""
     return tf.strings.regex_full_match(rows, rf"\C*{escaped(text)}\C*")
 
 
@@ -52,6 +55,7 @@ def replace(rows: tf.Tensor, old: str, new: str) -> tf.Tensor:
 
 
 def length(rows: tf.Tensor) -> tf.Tensor:
+    """Count the characters of strings."""
     return tf.strings.length(rows, unit="UTF8_CHAR")
 
 
@@ -90,23 +94,24 @@ def characters(rows: tf.Tensor) -> Strings:
     return Strings(ragged.values, tf.cast(ragged.row_starts(), tf.int32), tf.cast(ragged.row_lengths(), tf.int32))
 
 
-def spread(strings: Strings) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the strings of all lists, and the conversation of each."""
+def spread(strings: Strings) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Return the strings of all lists, the conversation of each, and its place there."""
     ragged = tf.RaggedTensor.from_row_lengths(tf.zeros([tf.reduce_sum(strings.count)]), strings.count)
     row = tf.cast(ragged.value_rowids(), tf.int32)
     place = tf.range(tf.size(row)) - tf.gather(tf.cast(ragged.row_starts(), tf.int32), row)
-    return tf.gather(strings.flat, tf.gather(strings.start, row) + place), row
+    return tf.gather(strings.flat, tf.gather(strings.start, row) + place), row, place
 
 
 def join(strings: Strings, separator: str) -> tf.Tensor:
     """Join the strings of each list."""
-    texts, row = spread(strings)
-    return tf.strings.unsorted_segment_join(texts, row, tf.size(strings.count), separator=separator)
+    texts, row, place = spread(strings)
+    texts = tf.strings.join([tf.where(place > 0, separator, ""), texts])  # TensorFlow leaves it out after empty ones
+    return tf.strings.unsorted_segment_join(texts, row, tf.size(strings.count))
 
 
 def holds(strings: Strings, text: tf.Tensor) -> tf.Tensor:
     """Tell which lists hold a string, () or (B,)."""
-    texts, row = spread(strings)
+    texts, row, _ = spread(strings)
     found = tf.equal(texts, tf.gather(tf.broadcast_to(text, tf.shape(strings.count)), row))
     return tf.math.unsorted_segment_sum(tf.cast(found, tf.int32), row, tf.size(strings.count)) > 0
 

@@ -131,16 +131,19 @@ SEQUENCES = (Messages, Strings, Range)
 
 
 def both(a: Condition, b: Condition) -> Condition:
+    """Return where two conditions hold."""
     if isinstance(a, bool):
         return b if a else False
     return both(b, a) if isinstance(b, bool) else a & b
 
 
 def negate(a: Condition) -> Condition:
+    """Return where a condition does not hold."""
     return not a if isinstance(a, bool) else ~a
 
 
 def either(a: Condition, b: Condition) -> Condition:
+    """Return where at least one of two conditions holds."""
     return negate(both(negate(a), negate(b)))
 
 
@@ -188,6 +191,7 @@ def kind(value: Value) -> Hashable:
 
 
 def options(value: Value) -> tuple[tuple[Condition, Value], ...]:
+    """Return the kinds of a value, each with the conversations that have it."""
     return value.options if isinstance(value, Choice) else ((True, value),)
 
 
