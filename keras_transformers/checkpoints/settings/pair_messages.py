@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
+from keras_transformers.text.chat.sandbox import compiled
 from keras_transformers.text.folder.class_options import CONFIG, content
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
@@ -93,15 +95,7 @@ def _rendered(
 
 def _render(path: Path, source: str, variables: Mapping[str, Any]) -> str:
     try:
-        from jinja2 import TemplateError
-        from jinja2.ext import loopcontrols
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError as error:
-        raise ImportError(f"{path} is a Jinja template: install jinja2 to read it.") from error
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-    environment.filters["tojson"] = lambda value, **options: json.dumps(value, **({"ensure_ascii": False} | options))
-    try:
-        return environment.from_string(source).render(**variables)
+        return compiled(source).render(**variables)
     except (TemplateError, TypeError, ValueError, KeyError, RecursionError) as error:
         raise _unfit(path, f"it fails: {shown(str(error))}") from error
 
