@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from json import dumps
 from typing import Any
 
 import tensorflow as tf
 from jinja2 import TemplateError, nodes
-from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from keras_transformers.text.chat import sandbox
 from keras_transformers.text.chat.graph_loops import Loops
 from keras_transformers.text.chat.graph_paths import PathEndsError
 from keras_transformers.text.chat.graph_statements import functions
@@ -26,14 +25,13 @@ from keras_transformers.text.chat.graph_values import (
     options,
     tensor,
 )
+from keras_transformers.text.chat.sandbox import Generation
 
 Compiled = Callable[..., tuple[tf.Tensor, tf.Tensor]]
 
 
-class Generation(Extension):
-    """Read `{% generation %}`, which marks an assistant's tokens for training, as a scope."""
-
-    tags = {"generation"}  # noqa: RUF012
+class Unmarked(Generation):
+    """The tag `{% generation %}` as a scope without marks."""
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -42,14 +40,8 @@ class Generation(Extension):
 
 
 def environment() -> ImmutableSandboxedEnvironment:
-    """Return Jinja's environment with the options that transformers gives it."""
-    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
-    made.filters["tojson"] = _to_json
-    return made
-
-
-def _to_json(x: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False):
-    return dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    """Return Jinja's environment with the options of `sandbox`, without its functions: a graph has others."""
+    return sandbox.environment(Unmarked, has_functions=False)
 
 
 def compile_chat(

@@ -62,19 +62,25 @@ class _Dict:
         return dict(*arguments, **items)
 
 
-def environment() -> ImmutableSandboxedEnvironment:
+def environment(
+    generation: type[Generation] = Generation, *, has_functions: bool = True
+) -> ImmutableSandboxedEnvironment:
     """Return a new environment of chat templates.
+
+    Args:
+        generation: Extension for the tag `{% generation %}`.
+        has_functions: Whether templates have the functions of `transformers`, such as `strftime_now`.
 
     Example:
 
     >>> environment().from_string("{% if true %}\\n  {{- [1] | tojson }}{% endif %}").render()
     '[1]'
     """
-    made = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, ext.loopcontrols]
-    )
+    extensions = [generation, ext.loopcontrols]
+    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
     made.filters["tojson"] = _to_json
-    made.globals |= {"raise_exception": _refuse, "strftime_now": _now, "dict": _Dict(), "namespace": Namespace}
+    if has_functions:
+        made.globals |= {"raise_exception": _refuse, "strftime_now": _now, "dict": _Dict(), "namespace": Namespace}
     return made
 
 
