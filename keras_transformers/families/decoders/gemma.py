@@ -81,7 +81,7 @@ def gemma2(
     """
     facts: dict[str, Any] = {"norm_order": "sandwich"}
     if is_size(num_layers):  # if not, the configuration says so
-        blocks = ({"attention_window": WINDOW_SIZE}, {})
+        blocks: tuple[dict[str, int], ...] = ({"attention_window": WINDOW_SIZE}, {})
         facts["block_options"] = blocks[: min(int(num_layers), MOST_BLOCKS)]
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return gemma_config("gemma2", sizes, facts | options)
@@ -154,7 +154,7 @@ def check_window(window: Any, types: list[str]) -> None:
 
 def _write_gemma2(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    windows = {block.attention_window for block in blocks} - {None}
+    windows = {block.attention_window for block in blocks if block.attention_window is not None}
     if len(windows) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
         raise ValueError(
             f"the gemma2 format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one "
