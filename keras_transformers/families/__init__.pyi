@@ -31,6 +31,7 @@ from keras_transformers.families.encoders.electra import electra as electra
 from keras_transformers.families.encoders.eurobert import eurobert as eurobert
 from keras_transformers.families.encoders.gte import gte as gte
 from keras_transformers.families.encoders.modernbert import modernbert as modernbert
+from keras_transformers.families.encoders.modernbert_decoder import modernbert_decoder as modernbert_decoder
 from keras_transformers.families.encoders.mpnet import mpnet as mpnet
 from keras_transformers.families.encoders.nomic_bert import nomic_bert as nomic_bert
 from keras_transformers.families.encoders.roberta import roberta as roberta

@@ -54,7 +54,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    windows = {block.attention_window for block in blocks} - {None}
+    windows = {block.attention_window for block in blocks if block.attention_window is not None}
     if len(windows) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
         raise ValueError(
             f"the ministral format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one "

@@ -13,7 +13,7 @@ from keras_transformers.families.table import with_defaults
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown
 
-WITHOUT = ({}, {}, {}, {"rotary": False})  # each fourth block has no positions
+WITHOUT: tuple[dict[str, Any], ...] = ({}, {}, {}, {"rotary": False})  # each fourth block has no positions
 
 
 def smollm3(
@@ -56,7 +56,8 @@ IF_MISSING = {
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     """Read the blocks: 1 in `no_rope_layers` means rotary positions, and windows are in blocks without them."""
     values = IF_MISSING | with_defaults(values, DEFAULTS)
-    num_layers, rotary = values.get("num_hidden_layers"), values.get(ROTARY)
+    num_layers: Any = values.get("num_hidden_layers")
+    rotary = values.get(ROTARY)
     if not is_size(num_layers):
         return values | {ROTARY: None}  # the configuration says what is wrong
     num_layers = min(num_layers, MOST_BLOCKS)
@@ -80,7 +81,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     given, num_layers = make_block_options(values[ROTARY] or [{}]), values["num_hidden_layers"]
     blocks = [given[index % len(given)] for index in range(num_layers)]
-    windows = {block.attention_window for block in blocks} - {None}
+    windows = {block.attention_window for block in blocks if block.attention_window is not None}
     plain = [BlockOptions(block.attention_window, rotary=block.rotary) for block in blocks]
     if len(windows) > 1 or blocks != plain:
         raise ValueError(

@@ -180,9 +180,9 @@ class Attention(ReturnsCache, DenseOwner):
         self.value = built_dense(self, "value", self.num_kv_heads * value_dim, context_shape, gain)
         heads_shape = (None, None, self.num_heads * value_dim)
         self.output_dense = built_dense(self, "output", width, heads_shape, use_bias=self.output_bias)
+        is_joint = (self.head_norm or "").startswith(JOINT)
         for norm, heads in ((self.query_norm, self.num_heads), (self.key_norm, self.num_kv_heads)):
             if norm is not None:
-                is_joint = self.head_norm.startswith(JOINT)
                 norm.build((None, heads * self.head_dim) if is_joint else (None, None, None, self.head_dim))
 
     def call(

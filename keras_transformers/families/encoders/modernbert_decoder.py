@@ -1,4 +1,4 @@
-"""Ettin's decoders, of ModernBERT's blocks: the function, and the names of Hugging Face."""
+"""Ettin's decoders: the function, and the names of Hugging Face; beside ModernBERT, whose table they change."""
 
 from __future__ import annotations
 
