@@ -13,3 +13,17 @@ REFUSED = {
     "vaultgemma": "Gemma 2's blocks without the norms on outputs of sublayers",
 }
 REFUSED |= {f"{name}_text": REFUSED[name] for name in ("gemma3n", "gemma4")}
+
+
+def reason_of(family: object) -> str | None:
+    """Return the reason for which a family is refused; None if there is none.
+
+    Args:
+        family: The `model_type` of a config.json.
+
+    Example:
+
+    >>> reason_of("embedding_gemma2_text"), reason_of("gemma3_text")
+    ('an embedding of each token for each block', None)
+    """
+    return REFUSED.get(family) if isinstance(family, str) else None

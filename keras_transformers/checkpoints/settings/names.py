@@ -8,7 +8,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import FAMILIES
 from keras_transformers.families.encoder_decoders.marian import MARIAN
 from keras_transformers.families.encoder_decoders.transformer import TRANSFORMER
-from keras_transformers.families.refused import REFUSED
+from keras_transformers.families.refused import reason_of
 from keras_transformers.families.table import OF_VECTORS, VECTOR_LAYERS, Names
 from keras_transformers.utils.untrusted import shown
 
@@ -17,8 +17,8 @@ REMOTE = {names.remote_type: names.model_type for names in FAMILIES.values() if 
 
 def family_names(family: Any, source: Any) -> Names:
     """Return the table of names of a family; error messages begin with `source`."""
-    if isinstance(family, str) and family in REFUSED:
-        raise ValueError(f"{source}: models of the family {family!r} have {REFUSED[family]}: they are not supported.")
+    if reason := reason_of(family):
+        raise ValueError(f"{source}: models of the family {family!r} have {reason}: they are not supported.")
     if family not in FAMILIES:
         raise ValueError(f"{source}: unknown model family {shown(family)}; known are {sorted(FAMILIES)}.")
     return FAMILIES[family]
