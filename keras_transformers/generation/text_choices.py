@@ -86,8 +86,8 @@ class ChoiceReader:
                     f"the choice {shown(choice)} has {len(ids)} tokens, and the model takes {room} beside a prompt and "
                     "the end. Shorten it."
                 )
-        ids = Ragged.of([[*self.lead, *row] for row in rows])
-        return ids.padded(int(ids.lengths.max()), NO_ID)
+        written = Ragged.of([[*self.lead, *row] for row in rows])
+        return written.padded(int(written.lengths.max()), NO_ID)
 
     def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
         return [row.ids for row in self.tokenizer.encode(texts, special_tokens=False)]

@@ -52,7 +52,7 @@ class GraphRows:
     def _padded(self, whole: tf.RaggedTensor, plan: Plan) -> dict[str, tf.Tensor]:
         count, row = _lengths(whole), whole.value_rowids()
         place = tf.range(tf.size(whole.values)) - tf.cast(tf.gather(whole.row_splits, row), tf.int32)
-        kept = keep(whole, place >= tf.gather(count - plan.kept, row))
+        kept: Any = keep(whole, place >= tf.gather(count - plan.kept, row))
 
         has_lead = tf.cast(plan.has_lead, tf.int32)
         lead = tf.tile(tf.constant(self.facts.lead, tf.int32), [tf.reduce_sum(has_lead)])

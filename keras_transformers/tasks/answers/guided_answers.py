@@ -14,7 +14,7 @@ from keras_transformers.generation.stream import pieces_of
 from keras_transformers.tasks.answers.writing_setup import WritingSetup
 
 REFUSED = ("choices", "stop", "num_beams", "num_sequences", "prompt_lookup", "min_new_tokens")
-NEUTRAL = (None, 1, (), [])
+NEUTRAL: tuple[Any, ...] = (None, 1, (), [])
 
 
 def make_grammar(

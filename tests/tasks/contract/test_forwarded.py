@@ -82,6 +82,7 @@ def test_help_names_the_keys_that_predict_returns(name):
     told = named(find_section(task.predict, "Returns"))
     assert returned <= told
     known = {"max_length", *SAMPLING_PARAMETERS, *task.kind.options, *inspect.signature(task.predict).parameters}
+    known |= {*inspect.signature(Writing.predict).parameters} if task.kind.writes_text else set()
     assert not told - returned - known
 
 
@@ -95,7 +96,7 @@ def test_help_names_what_the_export_takes_and_returns(name):
             functions |= answers.choose_functions(task.service, answers.request(1), 1, SAMPLES)
             for signature, function in functions.items():
                 served |= {signature, *function.get_concrete_function().structured_outputs}
-            served |= {"text", "stop", "choices", "continuation"}
+            served |= {"text", "stop", "choices", "continuation", "choose"}  # the last one with an end token
             continue
         for signature, function in answers.signatures.items():
             texts, *others = asked(task, name)[0]
