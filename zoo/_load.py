@@ -24,6 +24,7 @@ from keras_transformers.training.workers.strategy import chosen
 from keras_transformers.utils.late_values import late_values
 from zoo._checkpoint import Checkpoint, chosen_kind
 from zoo._find import find, tell_assumed
+from zoo._room import check_room
 from zoo._weights import assign_weights
 
 
@@ -64,7 +65,8 @@ def load(
             (`LABEL_0`) and as many of them. Else it starts afresh, with a warning.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
-        dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
+        dtype: A Keras dtype policy: `"bfloat16"` or `"float16"` for weights of half the size, to answer with;
+            `"mixed_bfloat16"` to train.
         max_length: Longest text in tokens; T5, whose positions have no bound, may read longer ones than it was trained
             on. When None, `model_max_length` of tokenizer_config.json, at most what the model takes.
         dropout: Rate of all dropouts; the model's own when None.
@@ -100,7 +102,7 @@ def load(
     Raises:
         ValueError: No such name, task, option or output; a wrong value of an option; a name that is both a model of the
             zoo and a folder; labels are missing; a revision for what is not on the hub; a file is missing, or does not
-            fit the model. Options are checked before a file is read.
+            fit the model; the weights take more memory than is available. Options are checked before a file is read.
 
     Example:
 
@@ -120,6 +122,7 @@ def load(
         config = with_dropout(checkpoint.config, dropout, attention_dropout)
         checkpoint = dataclasses.replace(checkpoint, config=config)
     given |= {} if max_length is None else {"max_length": max_length}
+    check_room(name, checkpoint.config, dtype)
     with scope(strategy):
         if seed is not None:
             keras.utils.set_random_seed(seed)

@@ -12,11 +12,10 @@ from typing import Any
 import ml_dtypes  # noqa: F401 - teaches numpy bfloat16 and float8_e4m3fn
 import numpy as np
 
-from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor
+from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor, blocks_of
 
 CODES = {name: code for code, name in FLOATS.items()}
 ALIGNMENT = 8  # of the values: safetensors' own
-BLOCK = 2**20  # values that are converted at a time
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -55,8 +54,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 def _blocks(tensor: Tensor) -> Iterator[memoryview]:
     """Yield the bytes of a tensor block by block, so that neither a cast nor a transposition copies it as a whole."""
-    array = np.atleast_1d(tensor.read())
-    for block in np.array_split(array, -(-array.size // BLOCK) or 1):
+    for block in blocks_of(tensor.read()):
         with np.errstate(over="ignore"):  # an overflow is reported below, by name
             values = np.ascontiguousarray(block, tensor.dtype)
         if not np.isfinite(values).all():

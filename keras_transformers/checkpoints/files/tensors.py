@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import mmap
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ OTHERS = (
     "consolidated*.pth",
 )
 FLOAT8 = "float8_e4m3fn"
+BLOCK = 2**20  # values that are compared or converted at a time
 # The dtypes of weights, by the file's name of them.
 INTEGERS = {
     f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)
@@ -50,12 +52,15 @@ class Tensor(NamedTuple):
         dtype: NumPy's name of the dtype, such as `"bfloat16"`. If it is not a weight, this may be the file's name of
             it, such as `"F8_E5M2"`.
         read: Function that returns the values; for weights only, as NumPy may lack the dtypes of others.
+        release: Function that gives back the memory of values that were read from a mapped file; they can be read
+            again.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     read: Callable[[], np.ndarray]
+    release: Callable[[], None] = lambda: None
 
     @property
     def is_weight(self) -> bool:
@@ -77,8 +82,18 @@ class Tensor(NamedTuple):
 
     def equals(self, other: Tensor) -> bool:
         """Return whether both are weights of the same shape and values."""
-        comparable = self.is_weight and other.is_weight and self.shape == other.shape
-        return comparable and np.array_equal(self.read(), other.read())
+        if not (self.is_weight and other.is_weight and self.shape == other.shape):
+            return False
+        both = zip(blocks_of(self.read()), blocks_of(other.read()), strict=True)
+        is_equal = all(np.array_equal(one, same) for one, same in both)
+        self.release()
+        other.release()
+        return is_equal
+
+
+def blocks_of(array: np.ndarray) -> list[np.ndarray]:
+    """Return an array in blocks of rows, about `BLOCK` values each, for work that would copy the whole."""
+    return np.array_split(np.atleast_1d(array), -(-array.size // BLOCK) or 1)
 
 
 def zeros(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Tensor:
@@ -161,30 +176,38 @@ def _open_pickled(path: Path) -> list[Tensor]:
 
 
 def _open(path: Path) -> list[Tensor]:
-    file, contents = _safe_open(path), _contents(path)
-    return [_describe(name, file.get_slice(name), contents[name]) for name in file.keys()]  # noqa: SIM118 - no dict
+    file = _safe_open(path)
+    with path.open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    places = _places(mapped)
+    return [_describe(name, file.get_slice(name), mapped, *places[name]) for name in file.keys()]  # noqa: SIM118
 
 
-def _contents(path: Path) -> dict[str, np.ndarray]:
-    """Return the bytes of each tensor of a file that `safetensors` has checked, uint8 (bytes,), memory-mapped.
+def _places(mapped: mmap.mmap) -> dict[str, tuple[int, int]]:
+    """Return where each tensor of a file that `safetensors` has checked begins, and its number of bytes.
 
     `safetensors` copies them, at twice the time of what follows, and cannot read 8-bit floats into NumPy.
     """
-    data = np.asarray(np.memmap(path, np.uint8, "r"))
-    begin = 8 + int.from_bytes(data[:8].tobytes(), "little")
-    header = json.loads(data[8:begin].tobytes())
+    begin = 8 + int.from_bytes(mapped[:8], "little")
+    header = json.loads(mapped[8:begin])
     places = {name: described["data_offsets"] for name, described in header.items() if name != "__metadata__"}
-    return {name: data[begin:][first:end] for name, (first, end) in places.items()}
+    return {name: (begin + first, end - first) for name, (first, end) in places.items()}
 
 
-def _describe(name: str, header: Any, content: np.ndarray) -> Tensor:
+def _describe(name: str, header: Any, mapped: mmap.mmap, begin: int, size: int) -> Tensor:
     dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
 
     # Where tensors of other dtypes stand before it, it may begin between two multiples of its dtype's size.
     def read() -> np.ndarray:
+        content = np.frombuffer(mapped, np.uint8, size, begin)
         return np.require(content.view(NO_FLOATS.get(dtype, dtype)).reshape(shape), requirements=["ALIGNED"])
 
-    return Tensor(name, shape, dtype, read)
+    def release() -> None:  # else the process would hold the file's pages beside the model
+        if hasattr(mapped, "madvise") and size:
+            first = begin - begin % mmap.PAGESIZE
+            mapped.madvise(mmap.MADV_DONTNEED, first, begin + size - first)
+
+    return Tensor(name, shape, dtype, read, release)
 
 
 def open_shards(

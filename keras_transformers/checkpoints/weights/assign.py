@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor
+from keras_transformers.checkpoints.files.tensors import FLOAT8, FLOATS, Tensor
 from keras_transformers.config.limits import least_weights
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.text.tokenizer import check_texts
@@ -28,10 +28,20 @@ def assign(
         The paths of the variables that kept their initial values.
     """
     assigned, kept = plan(model, tensors, locate, **options)
-    for variable, tensor, transposed in assigned:
-        value = keras.ops.array(tensor.read().astype("float32", copy=False))  # a copy: JAX would keep the mapped file
-        set_value(variable, keras.ops.transpose(value) if transposed else value)
+    # The largest first: while one is converted, it is in memory more than once.
+    for variable, tensor, transposed in sorted(assigned, key=lambda item: -math.prod(item[1].shape)):
+        set_value(variable, _value(tensor, transposed, variable.dtype))
     return tuple(kept)
+
+
+def _value(tensor: Tensor, transposed: bool, dtype: str) -> Any:
+    """Return the values of a stored tensor in another dtype; at no time there are two copies besides the result."""
+    array = tensor.read()
+    array = array.astype("float16") if tensor.dtype == FLOAT8 else array  # exact; backends may not have 8-bit floats
+    value = keras.ops.array(array)  # a copy: JAX would keep the mapped file
+    tensor.release()
+    value = keras.ops.transpose(value) if transposed else value
+    return keras.ops.cast(value, dtype)
 
 
 def plan(

@@ -11,7 +11,7 @@ import safetensors
 import safetensors.numpy
 from processes import run
 
-from keras_transformers.checkpoints.files import safetensors_file
+from keras_transformers.checkpoints.files import tensors as stored
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor, read_tensors
 
@@ -82,7 +82,7 @@ def test_tensors_are_aligned_and_in_order(tmp_path, number):
 
 
 def test_blocks_of_a_large_tensor(tmp_path, monkeypatch):
-    monkeypatch.setattr(safetensors_file, "BLOCK", 7)
+    monkeypatch.setattr(stored, "BLOCK", 7)
     random = np.random.default_rng(0)
     arrays = {str(shape): random.normal(size=shape) for shape in [(), (1, 50), (50,), (9, 4), (3, 5, 4), (0, 9)]}
     arrays["columns"] = arrays["(9, 4)"].T
@@ -124,7 +124,6 @@ PEAK = """
 import resource, sys
 import numpy as np
 from pathlib import Path
-from keras_transformers.checkpoints.files import safetensors_file
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import Tensor
 

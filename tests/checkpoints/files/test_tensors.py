@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -252,3 +253,23 @@ def test_weights_that_are_not_read_are_named(tmp_path, name):
         (tmp_path / other).write_bytes(b"x")
     with pytest.raises(ValueError, match=rf"It holds \['{name}'\], which is not read.*save_pretrained"):
         read_tensors(tmp_path, pickled=True)
+
+
+def _resident(path) -> int:
+    """Return the kB of a mapped file that are in the memory of this process."""
+    lines, found = Path("/proc/self/smaps").read_text().splitlines(), 0
+    for number, line in enumerate(lines):
+        if line.endswith(str(path)):
+            found += int(next(line for line in lines[number:] if line.startswith("Rss:")).split()[1])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells the memory of a mapped file")
+def test_released_values_leave_memory_and_can_be_read_again(tmp_path):
+    safetensors.numpy.save_file({"x": np.ones((512, 1024), "float32")}, tmp_path / "model.safetensors")
+    (found,) = read_tensors(tmp_path)
+    assert found.read().sum() == 2**19
+    before = _resident(tmp_path / "model.safetensors")
+    found.release()
+    assert before >= 2048 > 64 >= _resident(tmp_path / "model.safetensors")
+    assert found.read().sum() == 2**19

@@ -7,6 +7,7 @@ import re
 import keras
 import numpy as np
 import pytest
+from processes import run
 
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.weights.assign import SHOWN, assign
@@ -56,6 +57,68 @@ def test_weights_do_not_change_with_the_file(tmp_path, model):
         with open(tmp_path / name, "r+b") as file:
             file.write(np.zeros(shape, "float32").tobytes())
     assert all((np.array(weight) == 1).all() for weight in model.weights)
+
+
+def test_the_largest_is_read_first_and_the_memory_of_each_is_given_back_before_the_next(model, tensors):
+    events = []
+
+    def noted(name: str, stored: Tensor) -> Tensor:
+        def read() -> np.ndarray:
+            events.append(f"read {name}")
+            return stored.read()
+
+        return stored._replace(read=read, release=lambda: events.append(f"release {name}"))
+
+    assign(model, {name: noted(name, stored) for name, stored in tensors.items()}, locate)
+    names = ["head.kernel", "body.kernel", "head.bias", "body.bias"]
+    assert events == [f"{event} {name}" for name in names for event in ("read", "release")]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn"])
+@pytest.mark.parametrize("policy", ["bfloat16", "float32"])
+def test_values_are_rounded_once_to_the_dtype_of_the_variable(dtype, policy):
+    inputs = keras.Input((2,))
+    model = keras.Model(inputs, keras.layers.Dense(3, name="body", dtype=policy)(inputs))
+    random = np.random.default_rng(0)
+    arrays = {"body.kernel": random.normal(size=(3, 2)).astype(dtype), "body.bias": np.zeros(3, dtype)}
+    assign(model, {name: tensor(name, array) for name, array in arrays.items()}, locate)
+    kernel = keras.ops.convert_to_numpy(model.weights[0])
+    np.testing.assert_array_equal(kernel, arrays["body.kernel"].T.astype(policy))
+
+
+LOAD = """
+import json, resource, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import tiny
+import zoo
+from keras_transformers.families import llama
+from keras_transformers.tasks import Task
+
+def now():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+def peak():
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) * 1024
+
+tokenizer, folder = tiny.tokenizer(), sys.argv[2]
+for name, width in (("small", 64), ("large", 2048)):
+    config = llama(tokenizer.vocabulary_size, 4, 4, width, 3 * width, max_length=16)
+    Task("causal_lm", config, tokenizer).save(f"{folder}/{name}", dtype="bfloat16")
+zoo.load(f"{folder}/small", dtype=sys.argv[3])  # imports
+before = now()
+Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+task = zoo.load(f"{folder}/large", dtype=sys.argv[3])
+width = 4 if sys.argv[3] == "float32" else 2
+print((peak() - before) / (width * task.model.count_params()))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_a_load_takes_little_more_than_the_weights(tmp_path, dtype):
+    assert float(run(LOAD, str(tmp_path), dtype).splitlines()[-1]) < 1.2
 
 
 def test_the_report_names_every_fault_and_nothing_is_assigned(model, tensors):
