@@ -8,12 +8,17 @@ from keras_transformers.families.decoders.gpt import gpt1 as gpt1
 from keras_transformers.families.decoders.gpt import gpt2 as gpt2
 from keras_transformers.families.decoders.gpt_neox import gpt_neox as gpt_neox
 from keras_transformers.families.decoders.granite import granite as granite
+from keras_transformers.families.decoders.granitemoehybrid import granitemoehybrid as granitemoehybrid
+from keras_transformers.families.decoders.lfm2 import lfm2 as lfm2
 from keras_transformers.families.decoders.llama import llama as llama
+from keras_transformers.families.decoders.ministral import ministral as ministral
 from keras_transformers.families.decoders.mistral import mistral as mistral
 from keras_transformers.families.decoders.olmo2 import olmo2 as olmo2
 from keras_transformers.families.decoders.opt import opt as opt
+from keras_transformers.families.decoders.phi3 import phi3 as phi3
 from keras_transformers.families.decoders.qwen import qwen2 as qwen2
 from keras_transformers.families.decoders.qwen import qwen3 as qwen3
+from keras_transformers.families.decoders.smollm3 import smollm3 as smollm3
 from keras_transformers.families.encoder_decoders.bart import bart as bart
 from keras_transformers.families.encoder_decoders.bart import mbart as mbart
 from keras_transformers.families.encoder_decoders.marian import marian as marian
