@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keras_transformers.config.choices import BLOCK_MIXERS
 from keras_transformers.config.rotary_scaling import RotaryScaling, make_scaling
 from keras_transformers.utils.number_checks import is_finite, is_size
 from keras_transformers.utils.untrusted import shown
@@ -16,7 +17,8 @@ class BlockOptions:
     """Options of one block: plain values, checked once.
 
     Used by models whose blocks alternate: windows and full attention (Gemma, ModernBERT), two rotary bases (Gemma 3),
-    blocks without positions (SmolLM3), a first block without its attention norm (ModernBERT).
+    blocks without positions (SmolLM3), a first block without its attention norm (ModernBERT), blocks with a state in
+    place of attention (LFM2).
     Papers: windows, Beltagy et al. 2020, https://arxiv.org/abs/2004.05150; blocks without positions, Kazemnejad et al.
     2023, https://arxiv.org/abs/2305.19466.
 
@@ -29,15 +31,16 @@ class BlockOptions:
             None.
         rotary: Whether the block has the rotary positions of the configuration; False for a block without positions.
         attention_norm: Whether a pre-norm block has the norm before the self-attention.
+        mixer: `"attention"`, or in a decoder a mixer of `StateDecoderBlock`: `"short_convolution"`.
 
     Raises:
         ValueError: An option is not of its type, or a block without rotary positions has a `max_wavelength` or a
-            `rotary_scaling`.
+            `rotary_scaling`, or a block without attention has an option of it.
 
     Example:
 
-    >>> BlockOptions(attention_window=512, max_wavelength=1000)
-    BlockOptions(attention_window=512, max_wavelength=1000.0, rotary=True, attention_norm=True, rotary_scaling=None)
+    >>> BlockOptions(attention_window=512, max_wavelength=1000).max_wavelength
+    1000.0
     """
 
     attention_window: int | None = None
@@ -45,6 +48,7 @@ class BlockOptions:
     rotary: bool = True
     attention_norm: bool = True
     rotary_scaling: RotaryScaling | None = None
+    mixer: str = "attention"
 
     def __post_init__(self):
         if self.attention_window is not None:
@@ -63,6 +67,15 @@ class BlockOptions:
         for name in ("rotary", "attention_norm"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} of a block must be True or False: received {shown(getattr(self, name))}.")
+        if self.mixer not in BLOCK_MIXERS:
+            raise ValueError(f"mixer of a block must be one of {BLOCK_MIXERS}: received {shown(self.mixer)}.")
+        plain = (None, None, None, True)
+        own = (self.attention_window, self.max_wavelength, self.rotary_scaling, self.attention_norm)
+        if self.mixer != "attention" and own != plain:
+            raise ValueError(
+                f"a block with mixer={self.mixer!r} has no attention: received attention_window, max_wavelength, "
+                f"rotary_scaling, attention_norm = {own}. Leave them out."
+            )
 
     def _check_wavelength(self):
         value = self.max_wavelength

@@ -14,6 +14,7 @@ ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
 IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution", "none")  # "none": no blocks, vectors of tokens alone
+BLOCK_MIXERS = ("attention", "short_convolution")  # of single blocks of a decoder
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 CLASSIFIER_POOLINGS = ("first", "mean", "late", "last")
@@ -92,6 +93,7 @@ def check_combinations(config: Any) -> None:
         _check_sharing,
         _check_encoder_vocabulary,
         _check_blocks,
+        _check_states,
         _check_rotary,
         _check_distances,
     ):
@@ -100,7 +102,7 @@ def check_combinations(config: Any) -> None:
 
 def _check_mixer(config: Any) -> None:
     """Check that the fields of recurrent and convolutional blocks go together."""
-    if config.kernel_size % 2 != 1:
+    if config.mixer != "attention" and config.kernel_size % 2 != 1:
         raise ValueError(f"kernel_size must be an odd number: received {config.kernel_size}.")
     no_crossing = config.kind != "encoder_decoder" or config.mixer in ("attention", "convolution")
     if not config.cross_attention and no_crossing:
@@ -212,6 +214,18 @@ def _check_blocks(config: Any) -> None:
                 f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
                 f"{config.norm_order!r}, whose next sublayer takes the output of that norm."
             )
+
+
+def _check_states(config: Any) -> None:
+    """Check that blocks with a state are in a decoder of one stack, beside at least one with attention."""
+    mixers = {options.mixer for options in config.block_options}
+    if not (others := sorted(mixers - {"attention"})):
+        return
+    if config.kind != "decoder" or config.parallel or "attention" not in mixers:
+        raise ValueError(
+            f"mixer={others} of block_options needs kind='decoder', parallel=False and a block with attention: "
+            f"received kind={config.kind!r}, parallel={config.parallel} and blocks with {sorted(mixers)}."
+        )
 
 
 def _check_rotary(config: Any) -> None:

@@ -58,6 +58,11 @@ class DerivedValues:
             raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
         return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
 
+    @property
+    def has_states(self) -> bool:
+        """Whether any block has a mixer with a state in place of attention."""
+        return any(options.mixer != "attention" for options in self.block_options)
+
     def shared_block(self, index: int) -> int:
         """Return the number of the layer that computes a block: the block's own, or that of its group.
 
@@ -80,7 +85,8 @@ class DerivedValues:
         if not 0 <= index < self.num_blocks(side):
             raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
         options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
-        if not (options.rotary and "rotary" in self.position_kinds):
+        is_turned = options.rotary and options.mixer == "attention" and "rotary" in self.position_kinds
+        if not is_turned:
             return dataclasses.replace(options, rotary=False, max_wavelength=None, rotary_scaling=None)
         scaling = options.rotary_scaling or self.rotary_scaling
         base = options.max_wavelength or self.max_wavelength

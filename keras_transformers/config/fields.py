@@ -61,8 +61,8 @@ class BlockArgument(NamedTuple):
     """The blocks whose constructors take a field, and its name there; the name of the field when None.
 
     Args:
-        blocks: Kinds of blocks: `"attention"`, `"mixer"` (recurrent and convolutional blocks) and `"mixer_decoder"`
-            (such blocks with a cross-attention).
+        blocks: Kinds of blocks: `"attention"`, `"mixer"` (recurrent and convolutional blocks), `"mixer_decoder"`
+            (such blocks with a cross-attention), `"state"` (`StateDecoderBlock`) and the names of its mixers.
         name: Name of the argument.
     """
 

@@ -44,7 +44,7 @@ from keras_transformers.config.limits import check_limits
 from keras_transformers.config.rotary_scaling import RotaryScaling
 from keras_transformers.utils.untrusted import brief
 
-EVERY_BLOCK = BlockArgument(("attention", "mixer"))
+EVERY_BLOCK, SUBLAYERS = BlockArgument(("attention", "mixer", "state")), BlockArgument(("attention", "state"))
 ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
 DECODERS = Needs(("decoder", "encoder_decoder"))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
@@ -99,7 +99,7 @@ class TransformerConfig(DerivedValues):
             directions together) or the channels, and `num_heads` belongs to the cross-attention.
         cross_attention: Whether a decoder attends to its encoder. If not, its recurrent blocks begin with states
             computed from the encoder's last state, and the encoder reads in one direction only.
-        kernel_size: Width of a convolution in tokens, an odd number.
+        kernel_size: Width of a convolution in tokens; an odd number where `mixer` is one.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"`, `"disentangled"` (DeBERTa) or `"alibi"`; with
             another mixer than attention one of the first two, or None. Or a pair of one of the first two and one of
             the others, such as MPNet's `("learned", "relative")`.
@@ -175,7 +175,7 @@ class TransformerConfig(DerivedValues):
     dropout: Annotated[float, RATE, EVERY_BLOCK] = 0.1
     embedding_dropout: Annotated[float | None, RATE] = None
     attention_dropout: Annotated[float, RATE, BlockArgument(("attention", "mixer_decoder"))] = 0.1
-    activation_dropout: Annotated[float, RATE, BlockArgument()] = 0.0
+    activation_dropout: Annotated[float, RATE, SUBLAYERS] = 0.0
     pooler_dropout: Annotated[float, RATE] = 0.0
     classifier_dropout: Annotated[float | None, RATE] = None
     final_dropout: Annotated[bool, SWITCH] = False
@@ -188,10 +188,10 @@ class TransformerConfig(DerivedValues):
     norm: Annotated[str, one_of(*NORMS), EVERY_BLOCK] = "layer"
     norm_order: Annotated[str, one_of(*NORM_ORDERS), EVERY_BLOCK] = "post"
     parallel: Annotated[bool, SWITCH, ATTENTION, BlockArgument()] = False
-    residual_scale: Annotated[float, POSITIVE, ATTENTION, BlockArgument()] = 1.0
+    residual_scale: Annotated[float, POSITIVE, ATTENTION, SUBLAYERS] = 1.0
     mixer: Annotated[str, one_of(*MIXERS), BlockArgument(("mixer",))] = "attention"
     cross_attention: Annotated[bool, SWITCH] = True
-    kernel_size: Annotated[int, SIZE, BlockArgument(("mixer",))] = 3
+    kernel_size: Annotated[int, SIZE, BlockArgument(("mixer", "short_convolution"))] = 3
     positions: str | tuple[str, ...] | None = "learned"
     position_offset: Annotated[int, COUNT, Needs(("encoder",), positions="learned")] = 0
     position_buckets: Annotated[int | None, SIZE, Needs(positions="disentangled")] = None
@@ -206,9 +206,9 @@ class TransformerConfig(DerivedValues):
     use_bias: dataclasses.InitVar[bool] = True
     attention_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
     attention_output_bias: Annotated[bool, SWITCH, BlockArgument(name="output_bias")] = None  # type: ignore[assignment]
-    feed_forward_bias: Annotated[bool, SWITCH, BlockArgument(), BlockArgument(("mixer",), "use_bias")] = None  # type: ignore[assignment]
-    intermediate_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
-    norm_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]
+    feed_forward_bias: Annotated[bool, SWITCH, SUBLAYERS, BlockArgument(("mixer",), "use_bias")] = None  # type: ignore[assignment]
+    intermediate_bias: Annotated[bool, SWITCH, SUBLAYERS] = None  # type: ignore[assignment]
+    norm_bias: Annotated[bool, SWITCH, SUBLAYERS] = None  # type: ignore[assignment]
     initializer_range: Annotated[float | str | None, INITIALIZER_RANGE, EVERY_BLOCK] = 0.02
     embedding_initializer_range: Annotated[float | None, INITIALIZER_RANGE] = None
     output_initializer_range: Annotated[float | None, INITIALIZER_RANGE, EVERY_BLOCK] = None

@@ -71,8 +71,8 @@ class Program:
     ) -> tuple[State, Request]:  # fmt: skip
         """Run the forward pass over the prompts.
 
-        The loop reads the last token of each prompt once more, for its logits. So the program chooses tokens at one
-        place only, and is half as large.
+        It reads all tokens but the last of each prompt, which the loop reads, for its logits. So the program chooses
+        tokens at one place only, and is half as large; and no state reads a token twice.
 
         Args:
             method: Method that chooses tokens.
@@ -89,7 +89,7 @@ class Program:
             The state and the request of B * n rows; rows of the first prompt come first.
         """
         longest = ops.shape(prompts)[1]
-        mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
+        mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - 1, 1), "int32")  # (B, P)
         cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source, **self._lengths(limit)})["cache"]
         cache = _split_cache(cache, source, self.attends)
 

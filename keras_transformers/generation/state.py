@@ -7,6 +7,7 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_transformers.generation.stop import StopStrings, empty_tail
+from keras_transformers.layers.attention.cache import has_places
 from keras_transformers.utils.tensor_types import Tensor
 
 BEYOND = 2**30  # bytes: at least as many as a text has, if no stop string ends it
@@ -21,21 +22,26 @@ class Source(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Keys and values of the tokens so far."""
+    """Keys and values of the tokens so far, or states that hold them all."""
 
-    blocks: list[dict[str, Tensor]]  # for each block "key" and "value", each (B, K, T, H)
+    blocks: list[dict[str, Tensor]]  # for each block "key" and "value", each (B, K, T, H), or a state, (B, ...)
     source: Source | tuple[()] = ()  # of a model with an encoder
     coverage: Tensor | tuple[()] = ()  # float32 (B, S), the attention that each token of the source has got so far
 
     @property
     def places(self) -> Tensor:
         """Number of tokens that there is room for, T."""
-        return ops.shape(self.blocks[0]["key"])[2]
+        return ops.shape(next(block["key"] for block in self.blocks if "key" in block))[2]
 
     def grown(self, places: Tensor) -> Cache:
-        """Return the cache with more places for new tokens."""
+        """Return the cache with more places for new tokens; a state needs none."""
         widths = [(0, 0), (0, 0), (0, places), (0, 0)]
-        return self._replace(blocks=[{name: ops.pad(x, widths) for name, x in block.items()} for block in self.blocks])
+        return self._replace(
+            blocks=[
+                {name: ops.pad(x, widths) if has_places(name) else x for name, x in block.items()}
+                for block in self.blocks
+            ]
+        )
 
     def rows(self, index: Tensor) -> Cache:
         """Return the cache of some rows, int32 (n,); the part that rows of a source share does not change."""

@@ -9,11 +9,13 @@ from keras_transformers.layers.blocks.feed_forward import FeedForward
 from keras_transformers.layers.blocks.mixer_decoder_block import MixerDecoderBlock
 from keras_transformers.layers.blocks.mixer_encoder_block import MixerEncoderBlock
 from keras_transformers.layers.blocks.residual import residual
+from keras_transformers.layers.blocks.state_decoder_block import StateDecoderBlock
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.core.embedding import TokenEmbedding
 from keras_transformers.layers.core.layer_norm import LayerNormalization, OffsetRMSNormalization, RMSNormalization
 from keras_transformers.layers.mixers.convolution import Convolution
 from keras_transformers.layers.mixers.recurrence import Recurrence
+from keras_transformers.layers.mixers.short_convolution import ShortConvolution
 from keras_transformers.layers.positions.absolute import (
     DocumentPositions,
     LearnedPositions,
@@ -47,7 +49,9 @@ __all__ = [
     "Recurrence",
     "RelativePositionBias",
     "RotaryPositions",
+    "ShortConvolution",
     "SinusoidalPositions",
+    "StateDecoderBlock",
     "TokenEmbedding",
     "TokenPositions",
     "causal_mask",

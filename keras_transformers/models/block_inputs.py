@@ -5,7 +5,8 @@ from __future__ import annotations
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import PositionIds, combine, document_mask
 from keras_transformers.layers.attention.masks import asymmetric_window_mask
-from keras_transformers.models.build import Layers, has_long_texts, rotary_names, window_sides
+from keras_transformers.models.block_layers import has_long_texts, window_sides
+from keras_transformers.models.build import Layers, rotary_names
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -31,7 +32,7 @@ def block_inputs(
         A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes the
         mask itself, `attention_mask` or `documents`; `rotary`, `position_bias` or `relative_positions` if it has
         positions that are not in the embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of
-        a decoder take `positions` only, which show where a text begins.
+        a decoder take `positions` only, which show where a text begins; blocks with a state take `padding_mask`, too.
     """
     if config.mixer != "attention":
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
@@ -68,5 +69,8 @@ def block_inputs(
         positions = [bias] * len(blocks)
 
     causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or windows hide later tokens
-    pairs = zip(windows, positions, strict=True)
-    return [{**visible[window], **own_positions, **causal} for window, own_positions in pairs]
+    with_state = {"positions": queries} | ({} if documents is None else {"padding_mask": documents})
+    return [
+        {**visible[own.attention_window], **own_positions, **causal} if own.mixer == "attention" else with_state
+        for own, own_positions in zip(blocks, positions, strict=True)
+    ]

@@ -8,29 +8,22 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.config.fields import block_arguments
 from keras_transformers.config.rotary_scaling import RotaryScaling, as_dict
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
-    DecoderBlock,
     DisentangledPositions,
     Dropout,
-    EncoderBlock,
     LearnedPositions,
-    MixerDecoderBlock,
-    MixerEncoderBlock,
     RelativePositionBias,
     RotaryPositions,
     SinusoidalPositions,
     TokenEmbedding,
     TokenPositions,
 )
-from keras_transformers.layers.attention.attention import LINEAR_FROM
-from keras_transformers.layers.attention.cache import joined
-from keras_transformers.layers.attention.scores import ALL_KEYS
 from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.layers.core.layer_norm import make_norm
+from keras_transformers.models.block_layers import blocks
 from keras_transformers.utils.tensor_types import Tensor
 
 # Optional outputs beside the hidden states of each stack.
@@ -90,7 +83,7 @@ def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dic
         prefix = f"{side}_" if two_stacks else ""
         all_layers += _embedding_layers(config, prefix, dtype)
         all_layers += _position_layers(config, side, prefix, dtype)
-        all_layers += _blocks(config, side, outputs, dtype)
+        all_layers += blocks(config, side, outputs, dtype)
         all_layers += _final_layers(config, prefix, dtype)
     return {layer.name: layer for layer in all_layers}
 
@@ -156,73 +149,9 @@ def rotary_names(config: TransformerConfig, side: str) -> dict[tuple[float, Rota
 
     `positions` is the layer of the first block that has rotary positions; `positions_1`, ... are for further ones.
     """
-    blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
-    kinds = dict.fromkeys((block.max_wavelength or 0.0, block.rotary_scaling) for block in blocks if block.rotary)
+    every = [config.block(index, side) for index in range(config.num_blocks(side))]
+    kinds = dict.fromkeys((block.max_wavelength or 0.0, block.rotary_scaling) for block in every if block.rotary)
     return {kind: f"positions_{index}" if index else "positions" for index, kind in enumerate(kinds)}
-
-
-def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
-    if config.mixer != "attention":
-        return _mixer_blocks(config, side, dtype)
-    options: dict[str, Any] = block_arguments(config, "attention") | {"dtype": dtype}
-    if not has_long_texts(config):
-        options["linear_from"] = None  # the fastest way, as no text is long
-    two_stacks = config.kind == "encoder_decoder"
-    options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
-    block_class: type[keras.layers.Layer] = EncoderBlock
-    if side == "decoder":
-        block_class = DecoderBlock
-        options["cross_attention"] = two_stacks
-        options["return_cache"] = True  # for `prefill`: a cache that is no output of the model costs nothing
-        # For alignments, which may be asked for at any time: weights that are no output of the model cost nothing.
-        options["return_scores"] |= two_stacks
-    blocks = [config.block(index, side) for index in range(config.num_block_groups or config.num_blocks(side))]
-    windows = [window_sides(own.attention_window, side) if has_long_texts(config) else ALL_KEYS for own in blocks]
-    return [
-        block_class(name=f"{side}_block_{index}", attention_norm=own.attention_norm, window=windows[index], **options)
-        for index, own in enumerate(blocks)
-    ]
-
-
-def has_long_texts(config: TransformerConfig) -> bool:
-    """Return whether blocks make their masks chunk by chunk, as the mask of a whole text would be too large."""
-    return config.max_length >= LINEAR_FROM
-
-
-def window_sides(window: int | None, side: str) -> tuple[int | None, int | None]:
-    """Convert a block's attention window to the number of tokens that a token sees before and after itself."""
-    if side == "decoder":
-        return (None if window is None else window - 1, 0)
-    return (None, None) if window is None else (window // 2, window // 2)
-
-
-def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[keras.layers.Layer]:
-    block_class: type = MixerEncoderBlock
-    options: dict[str, Any] = {"bidirectional": config.cross_attention}
-    if side == "decoder":
-        block_class, two_stacks = MixerDecoderBlock, config.kind == "encoder_decoder"
-        reads = "attention" if config.cross_attention else "state"
-        options = {
-            "encoder": reads if two_stacks else None,
-            "return_scores": config.cross_attention,
-            "return_cache": True,
-            **block_arguments(config, "mixer_decoder"),
-        }
-    options |= block_arguments(config, "mixer") | {"dtype": dtype}
-    return [block_class(name=f"{side}_block_{index}", **options) for index in range(config.num_blocks(side))]
-
-
-def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
-    """Return the shapes (K, S, H) of the parts of a block's cache; S is None."""
-    heads = (config.num_kv_heads, None, config.head_dim)
-    shapes = {"key": heads, "value": heads}
-    if config.mixer != "attention":
-        width = config.hidden_dim if config.mixer == "convolution" else config.intermediate_dim
-        shapes = dict.fromkeys(("key", "value") if config.mixer == "lstm" else ("key",), (1, None, width))
-    if config.kind != "encoder_decoder":
-        return shapes
-    crossing = {"key": heads, "value": heads} if config.cross_attention else shapes
-    return joined(shapes, crossing)
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:

@@ -11,6 +11,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import DocumentLengths, DocumentPositions, PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
+from keras_transformers.models.block_layers import cache_shapes
 from keras_transformers.models.encoder import encode_source
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -68,7 +69,8 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
         A functional model. Inputs: as for the model without its heads, and int32 (B, 1) `text_lengths`, the tokens that
         each row will have in the end, if the scale of rotary positions depends on it. Outputs: `hidden_states`
         (B, T, D), and `cache`, a dict for each block: `key` and `value`, each (B, K, T, H), with an encoder also
-        `cross_key` and `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
+        `cross_key` and `cross_value`, each (B, K, S, H); of a block with a state the state after the last real token;
+        on request `cross_attention_scores` (B, L, N, T, S).
 
     Example:
 
@@ -102,7 +104,8 @@ def step(
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the index of each token in
         its row, and `cache`, as `prefill` returns it, padded to (B, K, S, H) with S larger than any index; keys and
-        values of an encoder unchanged, and its `encoder_padding_mask`. An encoder's row may serve several successive
+        values of an encoder and states unchanged, and its `encoder_padding_mask`. A state holds all tokens before the
+        first new one, which may not be read twice. An encoder's row may serve several successive
         rows of tokens. `text_lengths` as for `prefill`.
         Outputs: `hidden_states` (B, T, D), the new `cache`, and on request `cross_attention_scores`.
 
@@ -123,7 +126,7 @@ def step(
     cache = _cache_inputs(config, layers)
 
     queries = inputs["cache_positions"]  # (B, T)
-    keys = PositionIds(axis=2, name="key_positions")(cache[0]["key"])  # (1, S)
+    keys = PositionIds(axis=2, name="key_positions")(next(block["key"] for block in cache if "key" in block))  # (1, S)
     encoder_inputs: dict[str, Tensor] = {}
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
@@ -218,10 +221,12 @@ def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:
 
 
 def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Tensor]]:
-    """Return the inputs for the cache of each block, each (B, K, S, H)."""
-    shapes = build.cache_shapes(config)
-    dtypes = [layers[f"decoder_block_{index}"].compute_dtype for index in range(config.num_blocks("decoder"))]
+    """Return the inputs for the cache of each block, each (B, K, S, H) or a state."""
+    blocks = [layers[f"decoder_block_{index}"] for index in range(config.num_blocks("decoder"))]
     return [
-        {part: keras.Input(shape, dtype=dtype, name=f"{part}_{index}") for part, shape in shapes.items()}
-        for index, dtype in enumerate(dtypes)
+        {
+            part: keras.Input(shape, dtype=layer.compute_dtype, name=f"{part}_{index}")
+            for part, shape in cache_shapes(config, layer).items()
+        }
+        for index, layer in enumerate(blocks)
     ]

@@ -21,6 +21,14 @@ def test_a_cache_grows_behind_what_it_holds():
         assert not tensor[:, :, 4:].any()
 
 
+def test_a_state_does_not_grow_and_goes_with_its_row():
+    states = Cache([{"state_inputs": np.arange(12.0).reshape(2, 2, 3)}, *cache(2, 4).blocks])
+    grown = states.grown(3)
+    assert int(states.places) == 4 and int(grown.places) == 7
+    assert grown.blocks[0]["state_inputs"].shape == (2, 2, 3)
+    assert to_numpy(grown.rows(np.array([1, 1], "int32")).blocks[0]["state_inputs"])[0, 0].tolist() == [6, 7, 8]
+
+
 def test_what_rows_of_a_source_share_stays_when_rows_are_taken():
     blocks = [{"cross_key": np.ones((1, 2, 5, 3)), "cross_value": np.ones((1, 2, 5, 3))}]
     shared = Source(blocks, np.ones((1, 5)), np.ones((1, 5)))

@@ -212,6 +212,7 @@ DECODER_CASES = {
             "attention_scale": 0.3,
         },
     ),
+<<<<<<< HEAD
     "modernbert-decoder": Case(
         families.modernbert_decoder,
         own={"intermediate_dim": 24},
@@ -225,5 +226,26 @@ DECODER_CASES = {
             "num_layers": 7,
             "block_options": windowed([True, False, False] * 2 + [True], 3),
         },
+=======
+    "lfm2": Case(
+        families.lfm2,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "wider-filter": {
+                "block_options": [{"mixer": "short_convolution"}, {}],
+                "kernel_size": 4,
+                "num_kv_heads": 4,
+                "head_dim": 12,
+            },
+            "attention-alone": {"block_options": [], "max_wavelength": 500.0, "tie_embeddings": False},
+            "first-attention": {"block_options": [{}, {"mixer": "short_convolution"}], "eos_ids": [2, 4], "pad_id": 5},
+        },
+        published={
+            354_483_968: sized(65_536, 16, 16, 1024, 4608, num_kv_heads=8),
+            742_489_344: sized(65_536, 16, 24, 1536, 6912, num_kv_heads=8),
+            1_170_340_608: sized(65_536, 16, 32, 2048, 8192, num_kv_heads=8),
+        },
+        unusual={"num_layers": 4, "bos_id": 1, "eos_ids": [2]},
+>>>>>>> part-delta
     ),
 }

@@ -8,6 +8,7 @@ import numpy as np
 from arrays import normal, randomize, to_numpy
 
 from keras_transformers.layers import ALiBi, DecoderBlock, RelativePositionBias, RotaryPositions, causal_mask
+from keras_transformers.layers.attention.cache import has_places
 
 B, T, S, D, N = 2, 6, 8, 8, 4  # S: room in the cache
 PROMPTS = np.array([4, 2])  # tokens of each row's prompt; the shorter one is padded on the right
@@ -73,10 +74,11 @@ class Stack:
 
 
 def make_room(caches: Any) -> Any:
-    """Caches of the prompt with zeros up to S; those of the encoder stay as they are."""
+    """Caches of the prompt with zeros up to S; those of the encoder and states stay as they are."""
 
     def pad(name, array):
-        room = 0 if name.startswith("cross") else S - array.shape[2]
-        return np.pad(array, ((0, 0), (0, 0), (0, room), (0, 0)))
+        if not has_places(name) or name.startswith("cross"):
+            return array
+        return np.pad(array, ((0, 0), (0, 0), (0, S - array.shape[2]), (0, 0)))
 
     return [{name: pad(name, array) for name, array in cache.items()} for cache in to_numpy(list(caches))]

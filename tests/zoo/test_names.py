@@ -91,6 +91,9 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "pythia_1_4b": 1_414_647_808,
     "smollm3_3b": 3_075_098_624,
     "smollm2_135m": 134_515_008,
+    "lfm2_350m": 354_483_968,
+    "lfm2_700m": 742_489_344,
+    "lfm2_1_2b": 1_170_340_608,
     "smollm2_360m": 361_821_120,
     "gemma2_2b": 2_614_341_888,
     "gemma3_270m": 268_098_176,
@@ -167,6 +170,7 @@ GEMMA3 = {
 TYPES = [*["sliding_attention"] * 5, "full_attention"]
 # The config.json of the release, but for what says nothing of the model.
 RELEASED = {
+<<<<<<< HEAD
     "llama3_2_1b": {
         "architectures": ["LlamaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
         "bos_token_id": 128000, "eos_token_id": 128001, "head_dim": 64, "hidden_act": "silu", "hidden_size": 2048,
@@ -193,6 +197,18 @@ RELEASED = {
         "num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
         "rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": True, "torch_dtype": "bfloat16",
         "use_mrope": False, "use_sliding_window": False, "vocab_size": 151936,
+=======
+    "lfm2_1_2b": {
+        "architectures": ["Lfm2ForCausalLM"], "block_auto_adjust_ff_dim": True, "block_dim": 2048,
+        "block_ff_dim": 12288, "block_ffn_dim_multiplier": 1.0, "block_mlp_init_scale": 1.0, "block_multiple_of": 256,
+        "block_norm_eps": 1e-05, "block_out_init_scale": 1.0, "block_use_swiglu": True, "block_use_xavier_init": True,
+        "bos_token_id": 1, "conv_L_cache": 3, "conv_bias": False, "conv_dim": 2048, "conv_dim_out": 2048,
+        "conv_use_xavier_init": True, "eos_token_id": 7, "full_attn_idxs": [2, 5, 8, 10, 12, 14], "hidden_size": 2048,
+        "initializer_range": 0.02, "max_position_embeddings": 128000, "model_type": "lfm2", "norm_eps": 1e-05,
+        "num_attention_heads": 32, "num_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8,
+        "pad_token_id": 0, "rope_theta": 1000000.0, "torch_dtype": "bfloat16", "use_cache": True, "use_pos_enc": True,
+        "vocab_size": 65536,
+>>>>>>> part-delta
     },
     "roberta_base": {
         "architectures": ["RobertaForMaskedLM"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 0,

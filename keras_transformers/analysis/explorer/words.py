@@ -10,7 +10,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 
 MIXERS = {
     "simple_rnn": "a recurrent layer", "gru": "a GRU, a recurrent layer", "lstm": "an LSTM, a recurrent layer",
-    "convolution": "a convolution",
+    "convolution": "a convolution", "short_convolution": "a short convolution between two gates",
 }  # fmt: skip
 POSITIONS = {
     "learned": "a learned vector for each place is added to the embeddings",
@@ -115,11 +115,18 @@ def _mixing(config: TransformerConfig) -> str:
         width = f" over {config.kernel_size} tokens" if config.mixer == "convolution" else ""
         crossing = f"; beside it, {heads} attend to the source" if _crosses(config) else ", and there are no heads"
         return f"Each layer mixes tokens by {MIXERS[config.mixer]}{width}{crossing}."
+    which, others = "Each layer attends", ""
+    if config.has_states:
+        mixers = [options.mixer for options in _blocks(config)]
+        which = f"{mixers.count('attention')} of {len(mixers)} layers attend"
+        others = (
+            f" The others mix tokens by {' or '.join(MIXERS[mixer] for mixer in sorted({*mixers} - {'attention'}))}."
+        )
     shared = config.num_heads // config.num_kv_heads
     if shared == 1:
-        return f"Each layer attends by {heads}."
+        return f"{which} by {heads}.{others}"
     each = "all" if config.num_kv_heads == 1 else f"each {shared}"
-    return f"Each layer attends by {heads}; {each} of them share their keys and values."
+    return f"{which} by {heads}; {each} of them share their keys and values.{others}"
 
 
 def _crosses(config: TransformerConfig) -> bool:
@@ -179,7 +186,7 @@ def _positions(config: TransformerConfig) -> str:
         return "Positions: none; the order of the tokens is in the order of the computation."
     fact = f"Positions: {'; '.join(POSITIONS[kind] for kind in config.position_kinds)}."
     if "rotary" in config.position_kinds:
-        turned = [options.rotary for options in _blocks(config)]
+        turned = [options.rotary for options in _blocks(config) if options.mixer == "attention"]
         if not all(turned):
             fact += f" {turned.count(False)} of {len(turned)} layers go without."
     return fact

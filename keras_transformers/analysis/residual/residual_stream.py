@@ -17,6 +17,8 @@ from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
 from keras_transformers.utils.tensor_types import Tensor
 
+LATER = ("cross_attention", "feed_forward")  # sub-layers that do not begin a block
+
 
 class Step(NamedTuple):
     """A step of the residual stream: the embeddings, or one sub-layer of a block.
@@ -24,7 +26,7 @@ class Step(NamedTuple):
     Args:
         layer: Number of the block, from 0; None for the embeddings.
         part: `"embedding"`, `"attention"`, `"cross_attention"` or `"feed_forward"`; for a mixer other than attention
-            `config.mixer`.
+            `config.mixer`, or the block's own.
         added: float32 (T, D): the output of the sub-layer, which is added to the stream; or the embeddings.
         states: float32 (T, D): the stream after it; in post-norm blocks after the norm.
     """
@@ -65,7 +67,7 @@ def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping
     side = "encoder" if config.kind == "encoder" else "decoder"
     layers: dict[str, Any] = {layer.name: layer for layer in model.layers}
     for name in [name for name in layers if name.startswith(f"{side}_block_")]:
-        layers[name] = Watched(layers[name], _noter(steps, config.mixer))
+        layers[name] = Watched(layers[name], _noter(steps, config, side))
     if config.kind == "encoder":
         states, _ = walk(
             config, layers, inputs["token_ids"], padding_mask(inputs["padding_mask"]), inputs.get("segment_ids")
@@ -85,10 +87,12 @@ def finish_layers(config: TransformerConfig, model: keras.Model) -> list[keras.l
     return [layers[name] for name in ("final_norm", "final_dropout") if name in layers]
 
 
-def _noter(steps: list[Step], mixer: str) -> Any:
+def _noter(steps: list[Step], config: TransformerConfig, side: str) -> Any:
     def note(seen: Seen) -> None:
-        part = mixer if seen.part == "mixer" else seen.part
-        index = sum(step.part == part for step in steps)  # a block that several layers share is called for each
+        # Blocks so far; one that several layers share is called for each.
+        index = sum(step.part not in LATER for step in steps) - (seen.part in LATER)
+        own = config.mixer if config.mixer != "attention" else config.block(index, side).mixer
+        part = own if seen.part == "mixer" else seen.part
         steps.append(Step(index, part, _array(seen.added), _array(seen.states)))
 
     return note

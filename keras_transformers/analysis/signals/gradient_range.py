@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.models.build import cache_shapes
+from keras_transformers.models.block_layers import cache_shapes
 from keras_transformers.models.decoder import walk, whole
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.tensor_types import Tensor
@@ -127,12 +127,19 @@ def truncated_texts(config: TransformerConfig, model: keras.Model, every: int) -
     """
     if not is_size(every):
         raise ValueError(f"every must be a positive integer: received {every!r}.")
-    blocks, shapes = range(config.num_blocks("decoder")), cache_shapes(config)
+    blocks = [model.get_layer(f"decoder_block_{index}") for index in range(config.num_blocks("decoder"))]
+    shapes = [cache_shapes(config, block) for block in blocks]
 
     def function(states: Tensor) -> Tensor:
         (rows, _, _), length, outputs = ops.shape(states), states.shape[1], []
-        empty = {name: ops.zeros((rows, heads, length, width)) for name, (heads, _, width) in shapes.items()}
-        cache, keys = [empty for _ in blocks], ops.expand_dims(ops.arange(length), 0)  # (1, S)
+        cache = [
+            {
+                name: ops.zeros((rows, *(length if size is None else size for size in shape)))
+                for name, shape in own.items()
+            }
+            for own in shapes
+        ]
+        keys = ops.expand_dims(ops.arange(length), 0)  # (1, S)
         for start in range(0, length, every):
             part = states[:, start : start + every]  # (B, t, D)
             places = ops.broadcast_to(keys[:, start : start + every], ops.shape(part)[:2])  # (B, t)

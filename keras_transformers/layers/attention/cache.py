@@ -1,4 +1,4 @@
-"""The cache that blocks keep of earlier tokens, each part (B, K, S, H): checks, writing and reading."""
+"""The cache that blocks keep of earlier tokens, each part (B, K, S, H) or a state: checks, writing, reading."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from keras_transformers.layers.interface.input_checks import check_integers, che
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 OF_CONTEXT = "cross_"  # prefix of the parts that are computed from the context
+OF_STATE = "state_"  # prefix of the parts that hold all earlier tokens together: they have no places, and do not grow
+
+
+def has_places(name: str) -> bool:
+    """Return whether a part of a cache has a place for each token, by its name; if not, it is a state.
+
+    Example:
+
+    >>> has_places("key"), has_places("state_inputs")
+    (True, False)
+    """
+    return not name.startswith(OF_STATE)
 
 
 def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -42,7 +54,7 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
 
     Args:
         cache: The cache that a call is given, or None.
-        sizes: (B, K, S, H) of each part, None for a size that may be any.
+        sizes: (B, K, S, H) of each part, or the shape of a state; None for a size that may be any.
         cache_positions: Integer (B, T), or None.
         queries: Shape (B, T) of the new tokens, None for an unknown size.
         writes: Whether the new tokens must have positions in a cache.
@@ -63,7 +75,7 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
     if parts.keys() != sizes.keys() or not all(may_be_equal(parts[name], sizes[name]) for name in parts):
         raise ValueError(
             f"a cache must be a dict of {', '.join(f'{name} {format_shape(size)}' for name, size in sizes.items())}, "
-            "(batch, heads, room, width) each: received "
+            "(batch, heads, room, width) each, but for states: received "
             f"{', '.join(f'{name} {format_shape(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
         )
     if cache_positions is None:
@@ -76,7 +88,8 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
             f"cache_positions must be (batch, length), {format_shape(queries)} here: received "
             f"{format_shape(tuple(cache_positions.shape))}."
         )
-    if isinstance(room := next(iter(parts.values()))[2], int):
+    room = next((shape[2] for name, shape in parts.items() if has_places(name)), None)
+    if isinstance(room, int):
         remedy = "Make a cache with more room: pad its parts."
         check_numbers_of_rows(cache_positions, room, "cache_positions", remedy)
 

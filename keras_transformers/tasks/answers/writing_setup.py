@@ -122,6 +122,11 @@ class WritingSetup:
         num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
         if 1 < num_beams < num_sequences:
             raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
+        if prompt_lookup is not None and self.setup.config.has_states:
+            raise ValueError(
+                f"prompt_lookup={prompt_lookup!r} takes back wrong guesses, and the state of a block without attention "
+                "cannot forget a token. Leave prompt_lookup out."
+            )
         longest = longest_text(self.setup.config, self.setup.max_length)
         return make_decoding(num_beams, prompt_lookup, longest), num_sequences
 

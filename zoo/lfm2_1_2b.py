@@ -1,0 +1,25 @@
+"""LFM2 1.2B: 16 layers of 2,048, 10 with short convolutions and 6 with attention, 8 languages."""
+
+from keras_transformers.families import lfm2
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="LFM2 1.2B: 16 layers of 2,048, 10 with short convolutions and 6 with attention, 8 languages.",
+    config=lfm2(
+        65_536,
+        num_layers=16,
+        num_heads=32,
+        num_kv_heads=8,
+        hidden_dim=2048,
+        intermediate_dim=8192,
+        pad_id=0,
+        bos_id=1,
+        eos_ids=(7,),
+    ),
+    task="causal_lm",
+    parameters=1_170_340_608,
+    licence="LFM Open License v1.0",
+    source="hf:LiquidAI/LFM2-1.2B",
+    paper="https://arxiv.org/abs/2511.23404",
+)
