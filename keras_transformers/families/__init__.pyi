@@ -9,10 +9,7 @@ from keras_transformers.families.decoders.gpt import gpt2 as gpt2
 from keras_transformers.families.decoders.gpt_neox import gpt_neox as gpt_neox
 from keras_transformers.families.decoders.granite import granite as granite
 from keras_transformers.families.decoders.granitemoehybrid import granitemoehybrid as granitemoehybrid
-<<<<<<< HEAD
-=======
 from keras_transformers.families.decoders.lfm2 import lfm2 as lfm2
->>>>>>> part-delta
 from keras_transformers.families.decoders.llama import llama as llama
 from keras_transformers.families.decoders.ministral import ministral as ministral
 from keras_transformers.families.decoders.mistral import mistral as mistral

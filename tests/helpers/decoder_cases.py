@@ -212,7 +212,6 @@ DECODER_CASES = {
             "attention_scale": 0.3,
         },
     ),
-<<<<<<< HEAD
     "modernbert-decoder": Case(
         families.modernbert_decoder,
         own={"intermediate_dim": 24},
@@ -226,7 +225,7 @@ DECODER_CASES = {
             "num_layers": 7,
             "block_options": windowed([True, False, False] * 2 + [True], 3),
         },
-=======
+    ),
     "lfm2": Case(
         families.lfm2,
         own={"intermediate_dim": 24, "num_kv_heads": 2},
@@ -246,6 +245,5 @@ DECODER_CASES = {
             1_170_340_608: sized(65_536, 16, 32, 2048, 8192, num_kv_heads=8),
         },
         unusual={"num_layers": 4, "bos_id": 1, "eos_ids": [2]},
->>>>>>> part-delta
     ),
 }

@@ -170,7 +170,6 @@ GEMMA3 = {
 TYPES = [*["sliding_attention"] * 5, "full_attention"]
 # The config.json of the release, but for what says nothing of the model.
 RELEASED = {
-<<<<<<< HEAD
     "llama3_2_1b": {
         "architectures": ["LlamaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
         "bos_token_id": 128000, "eos_token_id": 128001, "head_dim": 64, "hidden_act": "silu", "hidden_size": 2048,
@@ -197,7 +196,7 @@ RELEASED = {
         "num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
         "rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": True, "torch_dtype": "bfloat16",
         "use_mrope": False, "use_sliding_window": False, "vocab_size": 151936,
-=======
+    },
     "lfm2_1_2b": {
         "architectures": ["Lfm2ForCausalLM"], "block_auto_adjust_ff_dim": True, "block_dim": 2048,
         "block_ff_dim": 12288, "block_ffn_dim_multiplier": 1.0, "block_mlp_init_scale": 1.0, "block_multiple_of": 256,
@@ -208,7 +207,6 @@ RELEASED = {
         "num_attention_heads": 32, "num_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8,
         "pad_token_id": 0, "rope_theta": 1000000.0, "torch_dtype": "bfloat16", "use_cache": True, "use_pos_enc": True,
         "vocab_size": 65536,
->>>>>>> part-delta
     },
     "roberta_base": {
         "architectures": ["RobertaForMaskedLM"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 0,
