@@ -87,7 +87,7 @@ def _inner_width(values: dict[str, Any]) -> Any:
     width, factor, multiple = values.get(WIDTH), values[FACTOR], values[MULTIPLE]
     if not values[ADJUST] or not is_size(width):
         return width
-    width = int(2 * width / 3)
+    width = int(2 * int(width) / 3)
     if factor is None:
         return width
     if not is_number(factor) or factor <= 0 or not is_size(multiple):
@@ -100,7 +100,7 @@ def _inner_width(values: dict[str, Any]) -> Any:
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    if {*blocks} - {BlockOptions(), BlockOptions(**CONVOLUTION)}:
+    if {*blocks} - {BlockOptions(), BlockOptions(mixer=CONVOLUTION["mixer"])}:
         raise ValueError(
             f"the lfm2 format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
             "mixer='short_convolution' or nothing."
@@ -132,8 +132,7 @@ LFM2 = LLAMA._replace(
         "final_norm": "model.embedding_norm",
     },
     fields={
-        ours: theirs for ours, theirs in LLAMA.fields.items()
-        if ours not in (*BIASES, "attention_dropout")
+        ours: theirs for ours, theirs in LLAMA.fields.items() if ours not in BIASES
     } | {"epsilon": "norm_eps", "kernel_size": "conv_L_cache", "block_options": TYPES},
     activations={"silu": "silu", "swish": "silu"},
     fixed=LLAMA.fixed | {"conv_bias": False},

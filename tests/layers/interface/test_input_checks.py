@@ -84,7 +84,10 @@ def test_a_width_that_is_not_known(name):
         (lambda: EncoderBlock(2, 8, dropout=-0.1), "dropout must be a number from 0"),
         (lambda: EncoderBlock(2, 8, attention_dropout="0.1"), "attention_dropout must be a number from 0"),
         (lambda: DecoderBlock(2, 8, activation_dropout=2), "activation_dropout must be a number from 0"),
-        (lambda: DecoderBlock(2, 8, norm="batch"), r"norm must be one of \('layer', 'rms'\): received 'batch'"),
+        (
+            lambda: DecoderBlock(2, 8, norm="batch"),
+            r"norm must be one of \('layer', 'rms', 'offset_rms'\): received 'batch'",
+        ),
         (lambda: EncoderBlock(2, 8, norm_order="both"), r"norm_order must be one of \('post', 'pre', .*\)"),
         (lambda: FeedForward(True), "intermediate_dim must be a positive integer"),
         (lambda: TokenEmbedding(0, 4), "vocabulary_size must be a positive integer"),
