@@ -87,7 +87,7 @@ def _inner_width(values: dict[str, Any]) -> Any:
     width, factor, multiple = values.get(WIDTH), values[FACTOR], values[MULTIPLE]
     if not values[ADJUST] or not is_size(width):
         return width
-    width = int(2 * int(width) / 3)
+    width = int(2 * values[WIDTH] / 3)
     if factor is None:
         return width
     if not is_number(factor) or factor <= 0 or not is_size(multiple):
