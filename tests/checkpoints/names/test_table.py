@@ -69,7 +69,7 @@ def test_names_of_older_files(family, old, new):
 
 
 def of_one_model(paths):
-    """The paths that a model may have at once: of decoders, of encoders, of blocks with another mixer than attention."""
+    """The paths that a model may have at once: of decoders, of encoders, of blocks with and without attention."""
     with_one_stack = not any("/cross_attention/" in path for path in paths)
     for left_out in ("decoder_block", "encoder_block") if with_one_stack else ("no block",):
         for without in ("/attention_norm", "/mixer_norm"):
