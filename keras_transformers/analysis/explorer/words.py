@@ -205,7 +205,7 @@ def _norms(config: TransformerConfig) -> str:
         )
     if config.norm_order == "res_post":
         return (
-            f"{norm} is applied to the output of each sub-layer before it is added: nothing rescales the residual "
-            "stream between blocks."
+            f"{norm} is applied to the output of each sub-layer before it is added (res_post-norm): nothing rescales "
+            "the residual stream between blocks."
         )
     return f"{norm} follows each addition (post-norm): it rescales the stream on its way up."

@@ -97,6 +97,8 @@ def test_help_names_what_the_export_takes_and_returns(name):
             for signature, function in functions.items():
                 served |= {signature, *function.get_concrete_function().structured_outputs}
             served |= {"text", "stop", "choices", "continuation", "choose"}  # the last one with an end token
+            if task.kind.takes_messages:  # with a chat template: tests/generation/test_chat_service.py
+                served |= {"chat", "generate_chat", "role", "content"}
             continue
         for signature, function in answers.signatures.items():
             texts, *others = asked(task, name)[0]
