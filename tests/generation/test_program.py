@@ -28,7 +28,13 @@ def generator():
     return small_generator()
 
 
-MODELS = [("gpt1", "float32"), ("gpt2", "float32"), ("llama", "float32"), ("llama", "mixed_bfloat16"), ("lfm2", "float32")]
+MODELS = [
+    ("gpt1", "float32"),
+    ("gpt2", "float32"),
+    ("llama", "float32"),
+    ("llama", "mixed_bfloat16"),
+    ("lfm2", "float32"),
+]
 
 
 @pytest.mark.integration

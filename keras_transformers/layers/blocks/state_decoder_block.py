@@ -25,10 +25,11 @@ class StateDecoderBlock(ReturnsCache, Block):
     """A mixer with a state, then a feed-forward layer: a block of hybrid decoders, beside those with attention.
 
     However long a text is, a step takes the same time and memory.
-    Papers: LFM2, Hasani et al. 2025, https://arxiv.org/abs/2511.23404.
+    Papers: LFM2, Hasani et al. 2025, https://arxiv.org/abs/2511.23404; Yang et al. 2024,
+    https://arxiv.org/abs/2412.06464.
 
     Args:
-        mixer: `"short_convolution"`: `ShortConvolution`.
+        mixer: `"short_convolution"`: `ShortConvolution`; `"gated_delta"`: `GatedDelta`.
         intermediate_dim: Width of the feed-forward layer.
         dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, norm_bias, feed_forward_bias,
             seed: As in `DecoderBlock`.
