@@ -244,7 +244,13 @@ DECODER_CASES = {
             "memory_value_dim": 5,
         },
         variants={
-            "equal-heads": {"memory_key_heads": 4, "kernel_size": 3, "max_wavelength": 500.0, "attention_bias": True},
+            "equal-heads": {
+                "memory_key_heads": 4,
+                "memory_key_dim": 8,
+                "kernel_size": 3,
+                "max_wavelength": 500.0,
+                "attention_bias": True,
+            },
             "attention-alone": {"block_options": [], "tie_embeddings": False, "partial_rotary_factor": 0.25},
             "first-attention": {"block_options": [{}, {"mixer": "gated_delta"}], "eos_ids": [2, 4], "pad_id": 5},
         },
