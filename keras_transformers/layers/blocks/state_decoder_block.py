@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_transformers.layers.blocks.feed_forward import FeedForward
 from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
@@ -82,6 +83,7 @@ class StateDecoderBlock(ReturnsCache, Block):
         check_rates(dropout=dropout, activation_dropout=activation_dropout)
         self.options = {name: kwargs[name] for name in DENSE_OPTIONS if name in kwargs}
         self.return_cache = return_cache
+        self.autocast = False  # Keras would round states that are float32 in half precision, too
         of_block, of_inner = seeds(seed, 2)
         shared = {"initializer_range": initializer_range, "output_initializer_range": output_initializer_range}
         shared["dtype"] = dtype = self.dtype_policy.name
@@ -111,6 +113,7 @@ class StateDecoderBlock(ReturnsCache, Block):
     ):  # fmt: skip
         if padding_mask is None and cache is None:
             padding_mask = carried(self, hidden_states, mask)  # (B, T)
+        hidden_states = ops.cast(hidden_states, self.compute_dtype)
         given = {"positions": positions, "padding_mask": padding_mask, "cache": cache, "return_cache": True}
         mix = partial(self.mixer, cache_positions=cache_positions, in_place=in_place, **given)
         feed_forward, add = partial(self.feed_forward, training=training), self.adder(training)

@@ -87,6 +87,7 @@ class GatedDelta(ReturnsCache, DenseOwner):
                 f"num_heads must be a multiple of num_key_heads: received {num_heads}, {num_key_heads}. Choose others."
             )
         self.supports_masking, self.return_cache = True, return_cache
+        self.autocast = False  # Keras would round the memory, which is float32 in half precision, too
         self.num_heads, self.num_key_heads, self.kernel_size = int(num_heads), int(num_key_heads), int(kernel_size)
         self.key_dim, self.value_dim, self.use_bias = int(key_dim), int(value_dim), use_bias
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
@@ -121,7 +122,7 @@ class GatedDelta(ReturnsCache, DenseOwner):
     ):  # fmt: skip
         real, lengths = real_tokens(self, hidden_states, padding_mask, cache, cache_positions, mask)
         length, state = length_of(hidden_states), cache or {}
-        flat = without_length(only_real(hidden_states, real))  # (B * T, D)
+        flat = without_length(only_real(ops.cast(hidden_states, self.compute_dtype), real))  # (B * T, D)
         inputs = only_real(with_length(self.inputs_dense(flat), length), real)
         inputs, state_inputs = self.filter(inputs, positions, lengths, state.get("state_inputs"))
         heads = self._heads(silu(inputs), flat, length, real)
