@@ -31,7 +31,7 @@ class BlockOptions:
             None.
         rotary: Whether the block has the rotary positions of the configuration; False for a block without positions.
         attention_norm: Whether a pre-norm block has the norm before the self-attention.
-        mixer: `"attention"`, or in a decoder a mixer of `StateDecoderBlock`: `"short_convolution"`.
+        mixer: `"attention"`, or in a decoder a mixer of `StateDecoderBlock`: `"short_convolution"`, `"gated_delta"`.
 
     Raises:
         ValueError: An option is not of its type, or a block without rotary positions has a `max_wavelength` or a

@@ -14,7 +14,8 @@ ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
 IN_ATTENTION = ("rotary", "relative", "disentangled", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution", "none")  # "none": no blocks, vectors of tokens alone
-BLOCK_MIXERS = ("attention", "short_convolution")  # of single blocks of a decoder
+BLOCK_MIXERS = ("attention", "short_convolution", "gated_delta")  # of single blocks of a decoder
+MEMORY = ("memory_heads", "memory_key_heads", "memory_key_dim", "memory_value_dim")  # sizes of the second one's state
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 CLASSIFIER_POOLINGS = ("first", "mean", "late", "last")
@@ -225,6 +226,12 @@ def _check_states(config: Any) -> None:
         raise ValueError(
             f"mixer={others} of block_options needs kind='decoder', parallel=False and a block with attention: "
             f"received kind={config.kind!r}, parallel={config.parallel} and blocks with {sorted(mixers)}."
+        )
+    memory = {name: getattr(config, name) for name in MEMORY}
+    if "gated_delta" in mixers and (None in memory.values() or memory["memory_heads"] % memory["memory_key_heads"]):
+        raise ValueError(
+            "a block with mixer='gated_delta' needs sizes of its memory, and memory_heads must be a multiple of "
+            f"memory_key_heads: received {memory}."
         )
 
 

@@ -46,7 +46,7 @@ from keras_transformers.utils.untrusted import brief
 
 EVERY_BLOCK, SUBLAYERS = BlockArgument(("attention", "mixer", "state")), BlockArgument(("attention", "state"))
 ENCODERS, TWO_STACKS, ROTARY = Needs(("encoder",)), Needs(("encoder_decoder",)), Needs(positions="rotary")
-DECODERS = Needs(("decoder", "encoder_decoder"))
+DECODERS, DECODER = Needs(("decoder", "encoder_decoder")), Needs(("decoder",), ("attention",))
 ATTENTION, ATTENTION_ENCODERS = Needs(mixers=("attention",)), Needs(("encoder",), ("attention",))
 ONE_STACK = Needs(("encoder", "decoder"))
 ONE_STACK_OF_ATTENTION = Needs(("encoder", "decoder"), ("attention",))
@@ -100,6 +100,8 @@ class TransformerConfig(DerivedValues):
         cross_attention: Whether a decoder attends to its encoder. If not, its recurrent blocks begin with states
             computed from the encoder's last state, and the encoder reads in one direction only.
         kernel_size: Width of a convolution in tokens; an odd number where `mixer` is one.
+        memory_heads, memory_key_heads, memory_key_dim, memory_value_dim: Sizes of `GatedDelta`, of blocks that have it
+            (Qwen 3.5): heads of values, heads of keys and queries, and the widths of a head of each.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"`, `"disentangled"` (DeBERTa) or `"alibi"`; with
             another mixer than attention one of the first two, or None. Or a pair of one of the first two and one of
             the others, such as MPNet's `("learned", "relative")`.
@@ -114,6 +116,7 @@ class TransformerConfig(DerivedValues):
         head_norm: Norm of each head's queries and keys, one of the kinds of `norm`, or `"joint_rms"`, one of all heads
             together (OLMo 2); None for none.
         attention_soft_cap: Bound of the query-key products: `soft_cap` of `Attention`; None for none.
+        attention_gate: Whether the outputs of heads are gated: `output_gate` of `Attention` (Qwen 3.5).
         use_bias: Whether there are biases; the five fields below, where they are None, are filled with it.
         attention_bias: Whether the projections of queries, keys and values have biases.
         attention_output_bias: Whether the output layers of attentions have biases; `attention_bias` when None.
@@ -191,7 +194,11 @@ class TransformerConfig(DerivedValues):
     residual_scale: Annotated[float, POSITIVE, ATTENTION, SUBLAYERS] = 1.0
     mixer: Annotated[str, one_of(*MIXERS), BlockArgument(("mixer",))] = "attention"
     cross_attention: Annotated[bool, SWITCH] = True
-    kernel_size: Annotated[int, SIZE, BlockArgument(("mixer", "short_convolution"))] = 3
+    kernel_size: Annotated[int, SIZE, BlockArgument(("mixer", "short_convolution", "gated_delta"))] = 3
+    memory_heads: Annotated[int | None, SIZE, DECODER, BlockArgument(("gated_delta",), "num_heads")] = None
+    memory_key_heads: Annotated[int | None, SIZE, DECODER, BlockArgument(("gated_delta",), "num_key_heads")] = None
+    memory_key_dim: Annotated[int | None, SIZE, DECODER, BlockArgument(("gated_delta",), "key_dim")] = None
+    memory_value_dim: Annotated[int | None, SIZE, DECODER, BlockArgument(("gated_delta",), "value_dim")] = None
     positions: str | tuple[str, ...] | None = "learned"
     position_offset: Annotated[int, COUNT, Needs(("encoder",), positions="learned")] = 0
     position_buckets: Annotated[int | None, SIZE, Needs(positions="disentangled")] = None
@@ -202,6 +209,7 @@ class TransformerConfig(DerivedValues):
     head_norm: Annotated[str | None, one_of(*HEAD_NORMS), ATTENTION, BlockArgument()] = None
     attention_scale: Annotated[float | None, FINITE, BlockArgument(("attention", "mixer_decoder"), "scale")] = None
     attention_soft_cap: Annotated[float | None, POSITIVE, ATTENTION, BlockArgument(name="soft_cap")] = None
+    attention_gate: Annotated[bool, SWITCH, ATTENTION, BlockArgument(name="output_gate")] = False
     gated: Annotated[bool, SWITCH, EVERY_BLOCK] = False
     use_bias: dataclasses.InitVar[bool] = True
     attention_bias: Annotated[bool, SWITCH, BlockArgument()] = None  # type: ignore[assignment]

@@ -14,6 +14,7 @@ from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.core.embedding import TokenEmbedding
 from keras_transformers.layers.core.layer_norm import LayerNormalization, OffsetRMSNormalization, RMSNormalization
 from keras_transformers.layers.mixers.convolution import Convolution
+from keras_transformers.layers.mixers.gated_delta import GatedDelta
 from keras_transformers.layers.mixers.recurrence import Recurrence
 from keras_transformers.layers.mixers.short_convolution import ShortConvolution
 from keras_transformers.layers.positions.absolute import (
@@ -39,6 +40,7 @@ __all__ = [
     "Dropout",
     "EncoderBlock",
     "FeedForward",
+    "GatedDelta",
     "LayerNormalization",
     "LearnedPositions",
     "MixerDecoderBlock",

@@ -9,6 +9,7 @@ import keras
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import DocumentLengths, DocumentPositions, PositionIds, padding_mask
+from keras_transformers.layers.attention.cache import part_dtype
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.block_layers import cache_shapes
@@ -225,7 +226,7 @@ def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[
     blocks = [layers[f"decoder_block_{index}"] for index in range(config.num_blocks("decoder"))]
     return [
         {
-            part: keras.Input(shape, dtype=layer.compute_dtype, name=f"{part}_{index}")
+            part: keras.Input(shape, dtype=part_dtype(part, layer.compute_dtype), name=f"{part}_{index}")
             for part, shape in cache_shapes(config, layer).items()
         }
         for index, layer in enumerate(blocks)

@@ -246,4 +246,29 @@ DECODER_CASES = {
         },
         unusual={"num_layers": 4, "bos_id": 1, "eos_ids": [2]},
     ),
+    "qwen3_5_text": Case(
+        families.qwen3_5,
+        own={
+            "intermediate_dim": 24,
+            "num_kv_heads": 2,
+            "head_dim": 8,
+            "partial_rotary_factor": 0.5,
+            "memory_heads": 4,
+            "memory_key_heads": 2,
+            "memory_key_dim": 6,
+            "memory_value_dim": 5,
+        },
+        variants={
+            "equal-heads": {
+                "memory_key_heads": 4,
+                "memory_key_dim": 8,
+                "kernel_size": 3,
+                "max_wavelength": 500.0,
+                "attention_bias": True,
+            },
+            "attention-alone": {"block_options": [], "tie_embeddings": False, "partial_rotary_factor": 0.25},
+            "first-attention": {"block_options": [{}, {"mixer": "gated_delta"}], "eos_ids": [2, 4], "pad_id": 5},
+        },
+        published={752_393_024: sized(248_320, 24, 8, 1024, 3584, num_kv_heads=2)},
+    ),
 }

@@ -102,10 +102,13 @@ def test_steps_of_several_tokens(family, dtype, stride):
 
 
 # (K, S, H) of each part of a block's cache; of a family of decoders, that of its attention.
+STATES = {
+    "short_convolution": {"state_inputs": (2, 16)},
+    "gated_delta": {"state_inputs": (3, 44), "state_memory": (4, 6, 5)},
+}
 CACHES = {"lstm": {"key": (1, 6, 16), "value": (1, 6, 16)}}
 CACHES |= {family: {"key": (1, 6, 24)} for family in ("simple_rnn", "gru")}
 CACHES |= {family: {"key": (1, 6, 16)} for family in ("cnn", "plain_cnn")}
-STATES = {"lfm2": {"state_inputs": (2, 16)}}  # of the first block, which has another mixer than attention
 
 
 @pytest.mark.parametrize("family", ["gpt2", "lstm", "cnn"])
@@ -128,8 +131,8 @@ def test_prefill_is_the_model_itself(family):
     np.testing.assert_array_equal(outputs["hidden_states"], hidden_states(model, inputs))
     attention = dict.fromkeys(("key", "value"), (config.num_kv_heads, 6, config.head_dim))
     shapes = [{part: array.shape[1:] for part, array in cache.items()} for cache in outputs["cache"]]
-    first = CACHES.get(family, STATES.get(family, attention))
-    assert shapes == [first, CACHES.get(family, attention)]
+    mixers = [config.block(index).mixer for index in range(2)]
+    assert shapes == [STATES.get(mixer) or CACHES.get(family, attention) for mixer in mixers]
 
 
 @pytest.mark.integration(quick=["mixed_bfloat16-plain_cnn"])
@@ -165,7 +168,8 @@ def test_optional_outputs(family):
     ids = token_ids()
     outputs = to_numpy(model(whole(ids)))
     scores, states = outputs["attention_scores"], outputs["all_hidden_states"]
-    assert scores.shape == (2, 2, 4, 6, 6)
+    attending = [config.block(index).mixer for index in range(2)].count("attention")
+    assert scores.shape == (2, attending, 4, 6, 6)
     assert states.shape == (2, 3, 6, 16)
     np.testing.assert_array_equal(states[:, -1], outputs["hidden_states"])
     np.testing.assert_allclose(scores.sum(-1), 1, atol=1e-5)

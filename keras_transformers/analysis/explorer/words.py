@@ -11,6 +11,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 MIXERS = {
     "simple_rnn": "a recurrent layer", "gru": "a GRU, a recurrent layer", "lstm": "an LSTM, a recurrent layer",
     "convolution": "a convolution", "short_convolution": "a short convolution between two gates",
+    "gated_delta": "a memory that each token corrects (gated delta rule)",
 }  # fmt: skip
 POSITIONS = {
     "learned": "a learned vector for each place is added to the embeddings",

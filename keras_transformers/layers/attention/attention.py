@@ -12,7 +12,14 @@ from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call, check_heads, checked_share, checked_window
 from keras_transformers.layers.attention.given_masks import Sizes, both, combined
 from keras_transformers.layers.attention.masks import cached_mask, combine
-from keras_transformers.layers.attention.projections import JOINT, distance_vectors, keys_and_values, merge, queries
+from keras_transformers.layers.attention.projections import (
+    JOINT,
+    distance_vectors,
+    gated,
+    keys_and_values,
+    merge,
+    queries,
+)
 from keras_transformers.layers.attention.scores import ALL_KEYS, ScoreOptions, Visible
 from keras_transformers.layers.core.dense import built_dense, length_of, with_length
 from keras_transformers.layers.core.dropout import Dropout, part_of_seed
@@ -65,6 +72,8 @@ class Attention(ReturnsCache, DenseOwner):
         epsilon: Added to the variance in these norms.
         partial_rotary_factor: Share of a head, its first units, that `rotary` turns (GPT-NeoX, Black et al. 2022,
             https://arxiv.org/abs/2204.06745).
+        output_gate: Whether a sigmoid of a projection of `hidden_states` gates the heads' outputs, before the output
+            layer (Qiu et al. 2025, https://arxiv.org/abs/2505.06708).
 
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
             For the four dense layers, as in `keras.layers.Dense`. A `kernel_initializer` replaces the ranges.
@@ -137,6 +146,7 @@ class Attention(ReturnsCache, DenseOwner):
         partial_rotary_factor: float = 1.0,
         head_norm: str | None = None,
         epsilon: float = 1e-6,
+        output_gate: bool = False,
         **kwargs: Any,
     ):
         kwargs = with_new_names(kwargs if window == ALL_KEYS else {"window": window, **kwargs})
@@ -150,6 +160,7 @@ class Attention(ReturnsCache, DenseOwner):
         self.scale, self.soft_cap = scale, soft_cap
         self.use_bias, self.output_bias = use_bias, use_bias if output_bias is None else output_bias
         self.head_norm, self.partial_rotary_factor = head_norm, checked_share(partial_rotary_factor)
+        self.output_gate = output_gate
         self.return_scores, self.return_cache = return_scores, return_cache
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
         self.linear_from, self.window = linear_from, checked_window(window)
@@ -179,6 +190,7 @@ class Attention(ReturnsCache, DenseOwner):
         self.key = built_dense(self, "key", self.num_kv_heads * self.head_dim, key_shape, gain)
         self.value = built_dense(self, "value", self.num_kv_heads * value_dim, context_shape, gain)
         heads_shape = (None, None, self.num_heads * value_dim)
+        self.gate: Any = built_dense(self, "gate", heads_shape[-1], hidden_states_shape) if self.output_gate else None
         self.output_dense = built_dense(self, "output", width, heads_shape, use_bias=self.output_bias)
         is_joint = (self.head_norm or "").startswith(JOINT)
         for norm, heads in ((self.query_norm, self.num_heads), (self.key_norm, self.num_kv_heads)):
@@ -221,7 +233,7 @@ class Attention(ReturnsCache, DenseOwner):
 
         options = ScoreOptions(visible, position_bias, distance_vectors(self, relative_positions), self.soft_cap)
         mixed, scores = attend(self, query, keys, values, options, is_cached, wanted.scores, training)  # (B, N, T, H)
-        output = with_length(self.output_dense(merge(mixed)), length)  # (B, T, D)
+        output = with_length(self.output_dense(gated(self, merge(mixed), hidden_states)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
     def score_scale(self, relative_positions: Any = None) -> float:

@@ -12,6 +12,7 @@ from keras_transformers.layers.interface.input_checks import check_integers, che
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 OF_CONTEXT = "cross_"  # prefix of the parts that are computed from the context
+MEMORY = "state_memory"  # in which rounding errors of half precision would add up
 OF_STATE = "state_"  # prefix of the parts that hold all earlier tokens together: they have no places, and do not grow
 
 
@@ -24,6 +25,17 @@ def has_places(name: str) -> bool:
     (True, False)
     """
     return not name.startswith(OF_STATE)
+
+
+def part_dtype(name: str, dtype: str) -> str:
+    """Return the dtype of a part of a cache in a model that computes in `dtype`: sums of many tokens are float32.
+
+    Example:
+
+    >>> part_dtype("key", "bfloat16"), part_dtype("state_memory", "bfloat16")
+    ('bfloat16', 'float32')
+    """
+    return "float32" if name == MEMORY else dtype
 
 
 def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -51,6 +51,17 @@ def merge(x: Tensor) -> Tensor:
     return ops.reshape(x, (-1, heads * width))
 
 
+def gated(attention: Any, mixed: Tensor, hidden_states: Tensor) -> Tensor:
+    """Return the merged outputs of the heads, (B * T, N * H), behind the gate if the attention has one.
+
+    Args:
+        attention: An `Attention`, with its layer `gate` or None.
+        mixed: (B * T, N * H).
+        hidden_states: (B, T, D), the source of the queries.
+    """
+    return mixed if attention.gate is None else mixed * ops.sigmoid(attention.gate(without_length(hidden_states)))
+
+
 def queries(
     attention: Any, hidden_states: Tensor, rotary: Any, scale: float, length: Tensor | int | None = None
 ) -> Tensor:

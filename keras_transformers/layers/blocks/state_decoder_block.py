@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_transformers.layers.blocks.feed_forward import FeedForward
 from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
@@ -25,10 +26,11 @@ class StateDecoderBlock(ReturnsCache, Block):
     """A mixer with a state, then a feed-forward layer: a block of hybrid decoders, beside those with attention.
 
     However long a text is, a step takes the same time and memory.
-    Papers: LFM2, Hasani et al. 2025, https://arxiv.org/abs/2511.23404.
+    Papers: LFM2, Hasani et al. 2025, https://arxiv.org/abs/2511.23404; Yang et al. 2024,
+    https://arxiv.org/abs/2412.06464.
 
     Args:
-        mixer: `"short_convolution"`: `ShortConvolution`.
+        mixer: `"short_convolution"`: `ShortConvolution`; `"gated_delta"`: `GatedDelta`.
         intermediate_dim: Width of the feed-forward layer.
         dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, norm_bias, feed_forward_bias,
             seed: As in `DecoderBlock`.
@@ -81,6 +83,7 @@ class StateDecoderBlock(ReturnsCache, Block):
         check_rates(dropout=dropout, activation_dropout=activation_dropout)
         self.options = {name: kwargs[name] for name in DENSE_OPTIONS if name in kwargs}
         self.return_cache = return_cache
+        self.autocast = False  # Keras would round states that are float32 in half precision, too
         of_block, of_inner = seeds(seed, 2)
         shared = {"initializer_range": initializer_range, "output_initializer_range": output_initializer_range}
         shared["dtype"] = dtype = self.dtype_policy.name
@@ -110,6 +113,7 @@ class StateDecoderBlock(ReturnsCache, Block):
     ):  # fmt: skip
         if padding_mask is None and cache is None:
             padding_mask = carried(self, hidden_states, mask)  # (B, T)
+        hidden_states = ops.cast(hidden_states, self.compute_dtype)
         given = {"positions": positions, "padding_mask": padding_mask, "cache": cache, "return_cache": True}
         mix = partial(self.mixer, cache_positions=cache_positions, in_place=in_place, **given)
         feed_forward, add = partial(self.feed_forward, training=training), self.adder(training)

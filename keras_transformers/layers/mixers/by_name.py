@@ -8,12 +8,13 @@ import keras
 
 from keras_transformers.layers.interface.input_checks import check_choice
 from keras_transformers.layers.mixers.convolution import Convolution
+from keras_transformers.layers.mixers.gated_delta import GatedDelta
 from keras_transformers.layers.mixers.recurrence import CELLS, Recurrence
 from keras_transformers.layers.mixers.short_convolution import ShortConvolution
 
 MIXERS = (*CELLS, "convolution")
 # Of single blocks of a decoder: their caches are states.
-STATE_MIXERS: dict[str, Any] = {"short_convolution": ShortConvolution}
+STATE_MIXERS: dict[str, Any] = {"short_convolution": ShortConvolution, "gated_delta": GatedDelta}
 
 
 def make_mixer(

@@ -66,8 +66,8 @@ def test_choices_of_every_family_are_said(name):
     config = CASES[name].small()
     said = " ".join(about(config, 1234).facts)
 
-    assert f"{config.family}:" in said and f"{config.norm_order}-norm" in said
-    assert sum(f"{order}-norm" in said for order in NORM_ORDERS) == 1
+    assert f"{config.family}:" in said and f"({config.norm_order}-norm)" in said
+    assert sum(f"({order}-norm)" in said for order in NORM_ORDERS) == 1
     assert [kind for kind, words in POSITIONS.items() if words in said] == list(config.position_kinds), said
 
 
