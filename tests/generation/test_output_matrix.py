@@ -12,6 +12,7 @@ from keras_transformers.heads.language_model import head_of
 
 FAMILIES = {
     "tied": lambda: small_generator("gpt2"),
+    "half": lambda: small_generator("gpt2", "bfloat16"),
     "own": lambda: small_generator("llama"),
     "scaled": lambda: seq2seq_lm(scale_outputs=True),
     "biased": lambda: seq2seq_lm(output_bias=True),
@@ -22,8 +23,18 @@ FAMILIES = {
 def test_logits_are_those_of_the_head(family):
     made = FAMILIES[family]()
     states = normal(3, made.config.hidden_dim, seed=1)
-    expected = head_of(made.config, made.model)(tf.constant(states[:, None]))[:, 0]
-    np.testing.assert_allclose(OutputMatrix(made.config, made.model)(tf.constant(states)), expected, atol=1e-5)
+    states = tf.cast(states, "bfloat16" if family == "half" else "float32")
+    expected = head_of(made.config, made.model)(states[:, None])[:, 0]
+    logits, expected = (tf.cast(x, "float32") for x in (OutputMatrix(made.config, made.model)(states), expected))
+    np.testing.assert_allclose(logits, expected, atol=2e-2 if family == "half" else 1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "copies"), [("bfloat16", 0), ("float16", 0), ("mixed_bfloat16", 1), ("float32", 1)])
+def test_a_table_in_half_precision_is_not_copied(dtype, copies):
+    made = small_generator("gpt2", dtype)
+    output, table = OutputMatrix(made.config, made.model), made.model.get_layer("token_embedding").embeddings
+    assert (output.matrix is not table.value) == copies
+    assert output(tf.zeros((3, made.config.hidden_dim), made.model.compute_dtype)).shape == (3, table.shape[0])
 
 
 def test_the_copy_is_made_anew_only_when_the_embedding_has_changed():
@@ -38,7 +49,7 @@ def test_the_copy_is_made_anew_only_when_the_embedding_has_changed():
     np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16", "float32"])
 def test_no_change_is_too_small_to_be_seen(dtype):
     model = small_generator("gpt2", dtype)
     output = OutputMatrix(model.config, model.model)
@@ -48,4 +59,4 @@ def test_no_change_is_too_small_to_be_seen(dtype):
         values[random.integers(values.shape[0]), random.integers(values.shape[1])] *= 1.02
         table.assign(values)
         output.refresh()
-        np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)
+        np.testing.assert_array_equal(output.matrix, tf.cast(np.array(table).T, output.matrix.dtype))

@@ -153,3 +153,15 @@ def test_what_a_file_says_besides_is_kept(task):
     assert writing.saved() == {"generation": {"kept": {"use_cache": True}}}
     task.generation = {"kept": {}}
     assert writing.saved() == {}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_an_export_stores_each_weight_once_in_the_dtype_of_the_task(tmp_path, dtype):
+    task = causal_lm(dtype)
+    task.export(tmp_path / "1", max_new_tokens=3)
+    stored = tf.train.load_checkpoint(tmp_path / "1/variables/variables")
+    dtypes, shapes = stored.get_variable_to_dtype_map(), stored.get_variable_to_shape_map()
+    floats = [name for name, kind in dtypes.items() if kind.is_floating]
+    assert {dtypes[name] for name in floats} == {tf.as_dtype(dtype)}
+    assert sum(int(np.prod(shapes[name])) for name in floats) == task.model.count_params()
