@@ -101,7 +101,10 @@ def spread(strings: Strings) -> tuple[tf.Tensor, tf.Tensor]:
 def join(strings: Strings, separator: str) -> tf.Tensor:
     """Join the strings of each list."""
     texts, row = spread(strings)
-    return tf.strings.unsorted_segment_join(texts, row, tf.size(strings.count), separator=separator)
+    is_later = tf.concat([[False], row[1:] == row[:-1]], 0)[: tf.size(row)]
+    # The op would leave out its separator behind texts that are empty.
+    texts = tf.where(is_later, tf.strings.join([separator, texts]), texts)
+    return tf.strings.unsorted_segment_join(texts, row, tf.size(strings.count))
 
 
 def holds(strings: Strings, text: tf.Tensor) -> tf.Tensor:
