@@ -19,6 +19,7 @@ from keras_transformers.utils.untrusted import shown
 
 ROLE, CONTENT = (tf.TensorSpec([None, None], tf.string, name=name) for name in ("role", "content"))
 NO_MESSAGES = "The conversation has no messages."
+LOST = "A content has no role: give it one, or an empty content."
 NO_ROLE = "A message without a role stands before others: roles are empty only behind the last message."
 UNKNOWN_ROLE = "A role is unknown: expected one of {roles}."
 
@@ -44,7 +45,7 @@ class CompiledTemplate:
     def __call__(self, role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the texts and the errors of conversations, string (B,), from string (B, M) for M messages."""
         text, error = self._write_out(role, content, **dict(zip(self.inputs, values, strict=True)))
-        return text, first_errors(conversation_errors(role, self.template), error)
+        return text, first_errors(conversation_errors(role, content, self.template), error)
 
     def signatures(
         self,
@@ -111,14 +112,15 @@ def same_rows(role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tf.Ten
         return tf.identity(tf.shape(role)[0])
 
 
-def conversation_errors(role: tf.Tensor, template: ChatTemplate) -> tf.Tensor:
-    """Return why a conversation is refused whatever its template, string (B,), from `role`, string (B, M)."""
+def conversation_errors(role: tf.Tensor, content: tf.Tensor, template: ChatTemplate) -> tf.Tensor:
+    """Return why a conversation is refused whatever its template, string (B,), from string (B, M)."""
     is_message = role != ""
     is_known = tf.reduce_any(role[:, :, None] == tf.constant(sorted(template.roles)), 2) | ~is_message  # (B, M)
     has_later = tf.cumsum(tf.cast(is_message, tf.int32), 1, exclusive=True, reverse=True) > 0
     error = tf.fill(tf.shape(role)[:1], "")
     error = first_error(error, ~tf.reduce_any(is_message, 1), NO_MESSAGES)
     error = first_error(error, tf.reduce_any(~is_message & has_later, 1), NO_ROLE)
+    error = first_error(error, tf.reduce_any(~is_message & (content != ""), 1), LOST)
     return first_error(error, ~tf.reduce_all(is_known, 1), UNKNOWN_ROLE.format(roles=", ".join(template.usual_roles)))
 
 

@@ -140,10 +140,13 @@ def test_wrong_options(task, tmp_path):
 
 def test_errors_whatever_the_template():
     role = tf.constant([["user", "", "user"], ["", "", ""], ["user", "assistant", ""], ["user", "x", ""]])
-    errors = [error.decode() for error in conversation_errors(role, ChatTemplate("'tool'")).numpy()]
+    role = tf.concat([role, role[2:3]], 0)
+    content = tf.constant([["Hello", "", ""]] * 4 + [["Hello", "Hi", "lost"]])
+    errors = [error.decode() for error in conversation_errors(role, content, ChatTemplate("'tool'")).numpy()]
     assert errors == [
         "A message without a role stands before others: roles are empty only behind the last message.",
         "The conversation has no messages.",
         "",
         "A role is unknown: expected one of system, user, assistant, tool.",
+        "A content has no role: give it one, or an empty content.",
     ]

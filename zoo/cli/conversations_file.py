@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,21 @@ CONVERSATIONS = "messages"  # the column of texts that stands for conversations 
 
 
 def learned_from(
-    train: Path | None, messages: Path | None, text: str | int, task: str | None, default: str
+    train: Path | None, messages: Path | None, text: str | int, task: str | None, default: str, named: Mapping[str, Any]
 ) -> tuple[Path | None, str | int, str]:
-    """Return the training file, the column of its texts, and the task: a file of conversations says all three."""
+    """Return the training file, the column of its texts, and the task: a file of conversations says all three.
+
+    Args:
+        train, messages, text, task: Options of the command.
+        default: The task, if nothing says it.
+        named: Options on columns, None for those that are not given.
+    """
     if messages is None:
         return train, text, task or default
     if train is not None:
         raise ValueError(f"received --train {train} and --messages {messages}: give one of them.")
+    if given := [f"--{name.replace('_', '-')}" for name, value in named.items() if value is not None]:
+        raise ValueError(f"--messages has no columns of texts and labels: received {', '.join(given)}. Leave them out.")
     from keras_transformers.checkpoints.settings.names import task_names
     from keras_transformers.tasks.contract.kind import find_kind
 

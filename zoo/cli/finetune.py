@@ -159,7 +159,9 @@ def finetune(
     template gets a plain one.
     Finally, the SavedModel answers one request in a separate process that imports only TensorFlow.
     """
-    train, text, task = learned_from(train, messages, text, task, "classification")
+    columns = {"text": None if text == "text" else text, "text_pair": text_pair, "label": label}
+    columns["problem"] = None if problem is Problem.single_label else problem
+    train, text, task = learned_from(train, messages, text, task, "classification", columns)
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}

@@ -19,7 +19,9 @@ SPEAKERS = {  # of ShareGPT's layout
     **dict.fromkeys(("gpt", "chatgpt", "assistant", "model", "bot"), ASSISTANT),
     SYSTEM: SYSTEM,
 }
-UNREAD = ("tools", "functions", "images", "videos", "audios")  # what a model would have to see besides messages
+# What a model would have to see besides messages, or what would say which answers it learns.
+UNREAD = ("tools", "functions", "documents", "images", "videos", "audios", "chat_template_kwargs")
+UNLEARNED = ("weight", "loss", "train", "mask", "masked")  # keys of a message of ShareGPT's
 
 
 def read_conversations(path: str | Path, encoding: str = "utf-8", errors: str = "strict") -> list[list[Message]]:
@@ -27,7 +29,7 @@ def read_conversations(path: str | Path, encoding: str = "utf-8", errors: str = 
 
     Each record has one of these layouts, the first that fits:
 
-    - `messages`: dicts with `role` and `content`, as OpenAI's and Hugging Face's;
+    - `messages`: dicts with `role` and `content`, as OpenAI's and Hugging Face's; perhaps with `system`;
     - `conversations`: dicts with `from` (human, gpt, system) and `value`, as ShareGPT's; perhaps with `system`;
     - `prompt` and `completion`: two texts, or two lists of messages;
     - `instruction` and `output`, perhaps with `input`, `system` and `history` (pairs), as Alpaca's.
@@ -87,8 +89,7 @@ def _conversation(record: Record) -> list[Message]:
             f"the record has {shown(sorted(record))}: expected messages, conversations, prompt and completion, or "
             "instruction and output."
         )
-    if twice := [key for key in layout if key in getattr(record, "twice", ())]:
-        raise ValueError(f"the object has {twice[0]!r} more than once.")
+    _check_once(record)
     if unread := [key for key in UNREAD if record.get(key)]:
         raise ValueError(f"{unread[0]!r} is not learned from. Leave such records, or the key, out.")
     messages = LAYOUTS[layout](record)
@@ -97,8 +98,13 @@ def _conversation(record: Record) -> list[Message]:
     return messages
 
 
+def _check_once(record: Record) -> None:
+    if twice := getattr(record, "twice", ()):
+        raise ValueError(f"the object has {shown(twice[0])} more than once.")
+
+
 def _of_messages(record: Record) -> list[Message]:
-    return _messages(record["messages"], "messages")
+    return _system(record) + _messages(record["messages"], "messages")
 
 
 def _messages(value: Any, name: str) -> list[Message]:
@@ -110,6 +116,7 @@ def _messages(value: Any, name: str) -> list[Message]:
 def _message(turn: Any, name: str, index: int) -> Message:
     if not isinstance(turn, Mapping) or not isinstance(turn.get("role"), str):
         raise ValueError(f"{name!r}[{index}] must be an object with role and content: received {shown(turn)}.")
+    _check_once(turn)
     kept = {key: value for key, value in turn.items() if value is not None}
     if isinstance(kept.get("content"), list):  # parts, as OpenAI's
         kept["content"] = "".join(_part(part, f"{name!r}[{index}]") for part in kept["content"])
@@ -138,12 +145,18 @@ def _spoken(turn: Any, index: int) -> Message:
     speaker = turn.get("from") if isinstance(turn, Mapping) else None
     if not isinstance(speaker, str) or speaker not in SPEAKERS:
         raise ValueError(f"'conversations'[{index}] must be from one of {[*SPEAKERS]}: received {shown(turn)}.")
+    _check_once(turn)
+    if told := [key for key in UNLEARNED if turn.get(key) is not None]:
+        raise ValueError(
+            f"'conversations'[{index}] has {told[0]!r}, which is not followed: all answers are learned. Leave the key "
+            "out."
+        )
     return {"role": SPEAKERS[speaker], "content": _text(turn, "value")}
 
 
 def _of_prompt(record: Record) -> list[Message]:
     if isinstance(record["prompt"], list):
-        return _messages(record["prompt"], "prompt") + _messages(record["completion"], "completion")
+        return _system(record) + _messages(record["prompt"], "prompt") + _messages(record["completion"], "completion")
     return [*_system(record), _said(USER, record, "prompt"), _said(ASSISTANT, record, "completion")]
 
 
@@ -152,7 +165,10 @@ def _of_instruction(record: Record) -> list[Message]:
     if record.get("input"):
         asked += "\n\n" + _text(record, "input")
     messages = _system(record)
-    for turn in record.get("history") or ():
+    history = record.get("history") or []
+    if not isinstance(history, list):
+        raise ValueError(f"'history' must be a list of pairs of texts: received {shown(history)}.")
+    for turn in history:
         if not (isinstance(turn, list) and len(turn) == 2 and all(isinstance(text, str) for text in turn)):
             raise ValueError(f"'history' must be a list of pairs of texts: received {shown(turn)} in it.")
         messages += [{"role": USER, "content": turn[0]}, {"role": ASSISTANT, "content": turn[1]}]

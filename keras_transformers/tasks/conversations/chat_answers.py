@@ -10,7 +10,8 @@ from typing import Any
 
 from keras_transformers.tasks.answers.services import check_exportable
 from keras_transformers.tasks.answers.written_answers import Writing
-from keras_transformers.text.chat.template import NO_VARIABLES, ChatTemplate, Message, find_template, need_template
+from keras_transformers.text.chat.template import NO_VARIABLES, ChatTemplate, Message, has_template, need_template
+from keras_transformers.utils.text_checks import listed
 from keras_transformers.utils.untrusted import shown
 
 NEW_TOKENS = 512  # of an answer, where neither the checkpoint nor the caller says
@@ -158,18 +159,19 @@ class ChatWriting(Writing):
         if (texts is None) == (messages is None):
             raise ValueError("give either texts or messages, one of them.")
         if messages is None:
-            if variables:
+            if variables is not NO_VARIABLES and variables != {}:
                 raise ValueError(f"template_variables belong to messages: received {shown(variables)} without them.")
             return texts, dict(options)
         template, defaults = need_template(self.setup.tokenizer), {}
-        if isinstance(messages, (str, Mapping)) or not all(isinstance(each, Sequence) for each in messages):
+        conversations = listed(messages)
+        if conversations is None:
             raise ValueError(
                 "messages is a list of conversations, each a list of dicts with role and content: received "
-                f"{shown(messages)}. For a single conversation, use chat or stream."
+                f"{shown(messages)}."
             )
         if "max_new_tokens" not in self.generation and options.get("choices") is None:
             defaults = {"max_new_tokens": self._new_tokens}
-        written = [_written(template, each, index, variables) for index, each in enumerate(messages)]
+        written = [_written(template, each, index, variables) for index, each in enumerate(conversations)]
         return written, defaults | {"special_tokens": False} | dict(options)
 
     @property
@@ -180,26 +182,39 @@ class ChatWriting(Writing):
         self, chat: bool | None, variables: Mapping[str, Any], inputs: Mapping[str, Any], options: Mapping[str, Any]
     ) -> Any:
         """Return a function that returns the signatures of conversations; None if there are none."""
-        if chat is False or (chat is None and find_template(self.setup.tokenizer) is None):
+        if chat is False or (chat is None and not has_template(self.setup.tokenizer)):
             return None
         from keras_transformers.generation.chat_service import CompiledTemplate, check_inputs
 
         check_inputs(inputs)
-        template = need_template(self.setup.tokenizer)
-        template.check_variables([*variables, *inputs])
+        try:
+            template = need_template(self.setup.tokenizer)
+        except ValueError as error:
+            return _without_chat(chat, error)
+        template.check_variables(variables)
+        template.check_names([*variables, *inputs])
         try:
             compiled = CompiledTemplate(template, variables, inputs)
         except ValueError as error:
-            if chat:
-                raise
-            warnings.warn(f"the export has no signature chat, as {error}", stacklevel=3)
-            return None
+            return _without_chat(chat, error)
         has_number = "max_new_tokens" in {*options, *self.generation}
         return compiled.signatures if has_number else partial(compiled.signatures, new_tokens=self._new_tokens)
 
 
+def _without_chat(chat: bool | None, error: ValueError) -> None:
+    if chat:
+        raise error
+    warnings.warn(f"the export has no signature chat, as {error}", stacklevel=4)
+
+
 def _written(template: ChatTemplate, messages: Sequence[Message], index: int, variables: Mapping[str, Any]) -> str:
+    if isinstance(messages, Mapping):
+        raise ValueError(
+            f"conversation {index} is a message, {shown(messages)}: expected a list of messages. For a single "
+            "conversation, use chat or stream."
+        )
     try:
+        template.check_variables(variables)
         return template.render(messages, **variables)
     except ValueError as error:
         raise ValueError(f"conversation {index}: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ def score_answers(
     >>> sorted(score_answers(task, [talk], max_new_tokens=4))
     ['answers', 'exact_match', 'f1']
     """
-    asked = [talk for talk in conversations if len(talk) > 1 and talk[-1]["role"] == "assistant"][:most]
+    asked = [talk for talk in conversations if len(talk) > 1 and _is_answer(talk[-1])][:most]
     if not asked:
         return {}
     right = [talk[-1]["content"] for talk in asked]
@@ -45,8 +46,17 @@ def score_answers(
     options = {"max_new_tokens": min(2 * longest + 2, task.max_length // 2)} | options
     rows = task.predict(messages=[talk[:-1] for talk in asked], **options)
     found = [row["generated_text"] for row in rows]
+    if errors := [row["error"] for row in rows if row["error"]]:
+        warnings.warn(
+            f"{len(errors)} of {len(rows)} conversations were not answered, and count as wrong: {errors[0]}",
+            stacklevel=2,
+        )
     shown = [
-        {"prompt": talk[-2]["content"], "right": expected, "answer": answer}
+        {"prompt": talk[-2].get("content", ""), "right": expected, "answer": answer}
         for talk, expected, answer in zip(asked, right, found, strict=True)
     ]
     return {**answer_scores(found, [[text] for text in right]), "answers": shown[:SHOWN]}
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "assistant" and isinstance(message.get("content"), str)

@@ -93,6 +93,8 @@ def operate(paths: Paths, name: str, left: Value, right: Value) -> Value:
         found = member(paths, left, right)
         return to_value(found if name == "in" else negate(found))
     kinds = kind(left), kind(right)
+    if name == "Mod" and kinds[0] == "string":  # what it raises depends on the text, not on types alone
+        raise NotCompiledError("formatting of a text by '%'")
     if kinds == ("int32", "int32") and name in OF_INTEGERS:
         return Rows(OF_INTEGERS[name](tensor(left), tensor(right)))
     if kinds == ("int32", "int32") and name in DIVISIONS and isinstance(right, Known) and right.value:
@@ -140,6 +142,8 @@ def mismatch(paths: Paths, function: Callable[..., Any], values: list[Value], co
     """Give the conversations the error that Python raises for values of these types, or refuse the construct."""
     try:
         function(*map(example, values))
+    except (ArithmeticError, ValueError, LookupError):  # these depend on the values, not on types alone
+        pass
     except Exception as error:
         return paths.fail(str(error))
     raise NotCompiledError(f"{construct} on values that differ by conversation")
@@ -214,7 +218,8 @@ def item(paths: Paths, target: Value, key: Value) -> Value:
         return _element(paths, target, key)
     values = items_of(target)
     if values and kind(key) == "int32":
-        return look_up(paths, dict(enumerate(values)), key, values[-1])
+        table = {place: values[place] for place in range(-len(values), len(values))}
+        return look_up(paths, table, key, Known(paths.environment.undefined("no element has this number")))
     found = paths.all_known([Known(example(target)), key], paths.environment.getitem) if is_known(key) else None
     if found is None or not isinstance(found, Known) or not isinstance(found.value, Undefined):
         raise NotCompiledError("item of a value that differs by conversation")

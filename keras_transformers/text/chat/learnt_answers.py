@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.text.chat.template import ChatTemplate, Message
+from keras_transformers.text.chat.template import ChatTemplate, Message, check_messages
 from keras_transformers.text.tokenizer import Tokenizer
 
 Span = tuple[int, int]
@@ -43,6 +43,8 @@ def learnt_texts(
     Raises:
         ValueError: There is no answer, or the template writes an answer elsewhere than behind its prompt.
     """
+    template.check_variables(variables)
+    messages = check_messages(messages, template)
     turns = [index for index, turn in enumerate(messages) if index and turn.get("role") == "assistant"]
     if (marked := template.answer_spans(messages, **variables)) is not None:
         turns, found = [0], [marked]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
+from secrets import token_hex
 from typing import Any
 
 import jinja2
@@ -15,9 +16,7 @@ from jinja2 import ext, nodes
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# Around what a `{% generation %}` block writes, within `marking`: the answers of the assistant.
-START, STOP = "\ue000\uf8f0(", "\ue000\uf8f0)"
-_is_marking: ContextVar[bool] = ContextVar("is_marking", default=False)
+_marks: ContextVar[tuple[str, str]] = ContextVar("marks", default=("", ""))
 
 
 class Generation(ext.Extension):
@@ -32,7 +31,8 @@ class Generation(ext.Extension):
         return nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
 
     def _marked(self, caller: Callable[[], str]) -> str:
-        return f"{START}{caller()}{STOP}" if _is_marking.get() else caller()
+        start, stop = _marks.get()
+        return f"{start}{caller()}{stop}"
 
 
 class Namespace(jinja2.utils.Namespace):
@@ -85,13 +85,14 @@ def environment(
 
 
 @contextmanager
-def marking() -> Iterator[None]:
-    """Let templates put `START` and `STOP` around what the assistant writes."""
-    token = _is_marking.set(True)
+def marking() -> Iterator[tuple[str, str]]:
+    """Let templates put marks around what a `{% generation %}` block writes: two texts that no message can know."""
+    secret = token_hex(8)
+    token = _marks.set((f"\ue000{secret}(", f"\ue000{secret})"))
     try:
-        yield
+        yield _marks.get()
     finally:
-        _is_marking.reset(token)
+        _marks.reset(token)
 
 
 def _refuse(message: str) -> None:
@@ -122,3 +123,10 @@ def compiled(source: str) -> jinja2.Template:
         raise ValueError(
             f"line {error.lineno} of the chat template is not Jinja: {error.message}. Correct the template."
         ) from None
+    except (SyntaxError, RecursionError, MemoryError) as error:  # of the Python that Jinja writes
+        raise ValueError(f"the chat template cannot be compiled: {described(error)}. Correct the template.") from None
+
+
+def described(error: Exception) -> str:
+    """Return the words of an error of Python, with its name: some have no words."""
+    return f"{type(error).__name__}: {getattr(error, 'msg', None) or error}".rstrip(": ")

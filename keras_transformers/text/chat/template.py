@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 
-from keras_transformers.text.chat.sandbox import START, STOP, compiled, environment, marking
+from keras_transformers.text.chat.sandbox import compiled, described, environment, marking
 from keras_transformers.text.chat.template_files import (
     DEFAULT,
     read_chat_templates,
@@ -20,6 +20,7 @@ from keras_transformers.text.chat.template_files import (
     with_chat_template,
 )
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown
 
 Message = Mapping[str, Any]
@@ -94,7 +95,7 @@ class ChatTemplate:
             ValueError: There are no messages, one is no such dict or has an unknown role, the template knows no such
                 variable, or refuses the conversation.
         """
-        return self._render(messages, add_generation_prompt, tools, variables)
+        return self._render(messages, add_generation_prompt, {**variables, "tools": tools})
 
     def answer_spans(self, messages: Sequence[Message], **variables: Any) -> tuple[str, list[tuple[int, int]]] | None:
         """Return the text of a whole conversation, and where in it the assistant writes.
@@ -105,46 +106,65 @@ class ChatTemplate:
         Returns:
             The text, and for each `{% generation %}` block its half-open span in characters; None if the template has
             no such blocks.
+
+        Raises:
+            ValueError: As for `render`, or a filter changes what a block has written.
         """
         if not re.search(r"{%-?\s*generation\s*-?%}", self.source):
             return None
-        with marking():
-            marked = self._render(messages, False, None, variables)
-        text, spans, start = "", [], 0
-        for piece in re.split(f"({re.escape(START)}|{re.escape(STOP)})", marked):
-            if piece == START:
-                start = len(text)
-            elif piece == STOP:
-                spans.append((start, len(text)))
-            else:
-                text += piece
+        with marking() as marks:
+            marked = self._render(messages, False, variables)
+        pieces, spans, start, size = [], [], 0, 0
+        for piece in re.split("|".join(f"({re.escape(mark)})" for mark in marks), marked):
+            if piece == marks[0]:
+                start = size
+            elif piece == marks[1]:
+                spans.append((start, size))
+            elif piece:
+                pieces.append(piece)
+                size += len(piece)
+        text = "".join(pieces)
+        if text != self._render(messages, False, variables):
+            raise ValueError(
+                "the chat template changes what {% generation %} has written, such as by a filter around it: it is "
+                "unknown where the answers are. Put the filter inside of the block."
+            )
         return text, spans
 
-    def check_variables(self, names: Any) -> None:
+    def check_variables(self, variables: Any) -> None:
+        """Raise a `ValueError` unless these are values by name that the template reads, `tools` among them."""
+        if not isinstance(variables, Mapping):
+            raise ValueError(
+                'template_variables is a dict of values by name, such as {"enable_thinking": False}: received '
+                f"{shown(variables)}."
+            )
+        self.check_names({*variables} - {"tools"})
+
+    def check_names(self, names: Any) -> None:
         """Raise a `ValueError` if the template reads no variable of such a name."""
-        if unknown := sorted({*names} - self.variables):
+        if unknown := sorted({*names} - self.variables, key=str):
             raise ValueError(
                 f"the chat template has no variables {unknown}: it reads {sorted(self.variables)}. Leave them out."
             )
 
-    def _render(
-        self, messages: Sequence[Message], add_generation_prompt: bool, tools: Any, variables: Mapping[str, Any]
-    ) -> str:
+    def _render(self, messages: Sequence[Message], add_generation_prompt: bool, variables: Mapping[str, Any]) -> str:
         self.check_variables(variables)
+        plain = {name: None if value is None else _plain(value, name) for name, value in variables.items()}
+        tools, written = plain.pop("tools", None), [*map(_with_reasoning, check_messages(messages, self))]
         if tools is not None and "tools" not in self.source:
             raise ValueError("the chat template does not use tools, and received some. Leave them out.")
         try:
             return self._compiled.render(
-                messages=[*map(_with_reasoning, check_messages(messages, self))],
-                tools=None if tools is None else _plain(tools, "tools"),
+                messages=written,
+                tools=tools,
                 documents=None,
                 add_generation_prompt=add_generation_prompt,
-                **self.tokens | {name: _plain(value, name) for name, value in variables.items()},
+                **self.tokens | plain,
             )
         except jinja2.exceptions.TemplateError as error:
             raise ValueError(f"the chat template refuses the conversation: {error}") from None
-        except (TypeError, AttributeError, LookupError, OverflowError, ArithmeticError) as error:
-            raise ValueError(f"the chat template cannot write the conversation: {error}") from None
+        except Exception as error:  # whatever a template does, also without memory or recursion
+            raise ValueError(f"the chat template cannot write the conversation: {described(error)}") from None
 
 
 def find_template(tokenizer: Tokenizer, name: str | None = None) -> ChatTemplate | None:
@@ -164,6 +184,11 @@ def find_template(tokenizer: Tokenizer, name: str | None = None) -> ChatTemplate
     if name not in found:
         raise ValueError(f"the tokenizer has no chat template {name!r}: expected one of {sorted(found)}.")
     return ChatTemplate(found[name], template_tokens(tokenizer.files, tokenizer.named_roles()))
+
+
+def has_template(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokenizer has chat templates, valid ones or not."""
+    return bool(read_chat_templates(tokenizer.files))
 
 
 def need_template(tokenizer: Tokenizer) -> ChatTemplate:
@@ -210,6 +235,7 @@ def check_template(source: Any) -> None:
     """Raise a `ValueError` if this is neither a Jinja template, nor `"plain"`, nor None."""
     if not isinstance(source, str | None):
         raise ValueError(f"chat_template is a Jinja template, or 'plain': received {shown(source)}.")
+    check_text("chat_template", source or "", 0)
     compiled(source or "")
 
 

@@ -12,6 +12,7 @@ TALK = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hel
 SYSTEM = {"role": "system", "content": "Be kind."}
 LAYOUTS = [
     ({"messages": TALK}, TALK),
+    ({"messages": TALK, "system": "Be kind."}, [SYSTEM, *TALK]),
     ({"messages": TALK, "prompt": "Hi", "completion": "no"}, TALK),
     ({"messages": [{"role": "user", "content": [{"type": "text", "text": "H"}, {"text": "i"}]}, TALK[1]]}, TALK),
     ({"messages": [TALK[0], TALK[1] | {"name": None}]}, TALK),
@@ -19,6 +20,7 @@ LAYOUTS = [
     ({"conversations": TALK, "system": "Be kind."}, [SYSTEM, *TALK]),
     ({"prompt": "Hi", "completion": "Hello"}, TALK),
     ({"prompt": TALK[:1], "completion": TALK[1:], "id": 7}, TALK),
+    ({"prompt": TALK[:1], "completion": TALK[1:], "system": "Be kind."}, [SYSTEM, *TALK]),
     ({"instruction": "Hi", "output": "Hello", "input": ""}, TALK),
     (
         {"instruction": "Hi", "output": "Hello", "input": "now", "system": "Be kind.", "history": [["Hi", "Hello"]]},
@@ -65,6 +67,9 @@ def test_parquet(tmp_path):
         ({"conversations": [{"from": "tool", "value": "a"}]}, r"'conversations'\[0\] must be from one of"),
         ({"conversations": [{"from": ["gpt"], "value": "a"}]}, r"'conversations'\[0\] must be from one of"),
         ({"conversations": [{"from": "human", "value": 7}]}, "'value' must be text"),
+        ({"conversations": [{"from": "human", "value": "a", "weight": 0}]}, "'weight', which is not followed"),
+        ({"messages": TALK, "chat_template_kwargs": {"think": True}}, "'chat_template_kwargs' is not learned from"),
+        ({"instruction": "Hi", "output": "a", "history": 5}, "'history' must be a list of pairs"),
         ({"prompt": "Hi", "completion": None}, "'completion' must be text"),
         ({"instruction": "Hi", "output": "a", "history": [["b"]]}, "'history' must be a list of pairs"),
         ({"instruction": None, "output": "a"}, "'instruction' must be text"),
@@ -86,3 +91,17 @@ def test_refused_files(tmp_path):
     (tmp_path / "c.jsonl").write_text('{"messages": [], "messages": []}\n', encoding="utf-8")
     with pytest.raises(ValueError, match="the object has 'messages' more than once"):
         read_conversations(tmp_path / "c.jsonl")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"messages": [{"role": "user", "content": "a", "content": "b"}, {"role": "assistant", "content": "c"}]}',
+        '{"conversations": [{"from": "human", "value": "a", "value": "b"}, {"from": "gpt", "value": "c"}]}',
+        '{"instruction": "a", "input": "b", "input": "c", "output": "d"}',
+    ],
+)
+def test_no_key_occurs_twice(line, tmp_path):
+    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 1: the object has '(content|value|input)' more than once"):
+        read_conversations(tmp_path / "a.jsonl")

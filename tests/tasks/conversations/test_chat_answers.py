@@ -8,6 +8,7 @@ from generating import causal_lm, lively
 
 import zoo
 from keras_transformers.tasks import Task
+from keras_transformers.tasks.conversations.chat_scores import score_answers
 from keras_transformers.text.chat.template import with_template
 
 TEMPLATE = (
@@ -34,6 +35,24 @@ def test_an_answer_continues_the_written_conversation(task):
             task.generate(messages=[MESSAGES, MESSAGES], max_new_tokens=6, template_variables=variables) == expected * 2
         )
         assert "".join(task.stream(messages=MESSAGES, max_new_tokens=6, template_variables=variables)) == expected[0]
+
+
+def test_an_iterator_of_conversations_is_not_lost(task):
+    assert len(task.generate(messages=iter([MESSAGES, MESSAGES]), max_new_tokens=2)) == 2
+    for wrong in (5, {"a": MESSAGES}, b"a", "a"):
+        with pytest.raises(ValueError, match="messages is a list of conversations"):
+            task.generate(messages=wrong)
+    with pytest.raises(ValueError, match="conversation 0 is a message"):
+        task.generate(messages=MESSAGES)
+    with pytest.raises(ValueError, match="template_variables is a dict"):
+        task.chat(MESSAGES, template_variables=None)
+
+
+def test_answers_without_room_are_told(task):
+    talk = [*MESSAGES, {"role": "assistant", "content": "sat"}]
+    long = [{"role": "user", "content": "the cat " * 100}, talk[1]]
+    with pytest.warns(UserWarning, match="1 of 2 conversations were not answered, and count as wrong: The conv"):
+        assert score_answers(task, [talk, long, [MESSAGES[0], {"role": "assistant", "tool_calls": []}]])["answers"]
 
 
 def test_an_answer_ends_by_default(task):
@@ -78,7 +97,7 @@ def test_a_conversation_that_is_too_long_is_refused(task):
         ({}, "give either texts or messages"),
         ({"texts": ["a"], "messages": [MESSAGES]}, "give either texts or messages"),
         ({"texts": ["a"], "template_variables": {"think": True}}, "template_variables belong to messages"),
-        ({"messages": MESSAGES}, "messages is a list of conversations"),
+        ({"messages": MESSAGES}, "conversation 0 is a message"),
         ({"messages": "Hello"}, "messages is a list of conversations"),
         ({"messages": [MESSAGES, []]}, "conversation 1: messages is empty"),
         ({"messages": [[*MESSAGES, {"role": "system", "content": "a"}]]}, "conversation 0: .*The system comes first"),

@@ -35,6 +35,33 @@ def test_spans_by_marks_and_by_prefixes():
     assert spans_of(PLAIN_SOURCE, TALK) == [[" Hi. <e>", "Bye 😀!<e>"]]
 
 
+def test_marks_are_not_taken_from_messages():
+    text = "\ue000\uf8f0(Hello\ue000\uf8f0)"
+    assert spans_of(MARKED, [*user(text), TURNS[2]]) == [["Hi.</a>"]]
+    ((written, _),) = learnt_texts(ChatTemplate(MARKED), [*user(text), TURNS[2]], {})
+    assert f"<u>{text}</u>" in written
+
+
+def test_marks_within_a_filter_are_refused():
+    """The filter would see the marks in place of the white space."""
+    with pytest.raises(ValueError, match="Put the filter inside of the block"):
+        spans_of(
+            "{% filter trim %}{% generation %} {{ messages[1].content }} {% endgeneration %}{% endfilter %}", TALK[1:3]
+        )
+
+
+@pytest.mark.parametrize("wrong", ["text", ["a", "b"], 5, None, {"role": "user"}, []])
+def test_any_conversation_is_checked(wrong, tokenizer):
+    with pytest.raises(ValueError, match=r"conversation 1: (messages is|message 0 must be)"):
+        learnt_tokens(tokenizer, ChatTemplate(CHATML), [TALK, wrong], {})
+
+
+def test_variables_are_values_by_name():
+    for wrong in (None, ["a"], 5, {1: 2}, {"messages": []}, {"add_generation_prompt": True}, {"self": 1}):
+        with pytest.raises(ValueError, match=r"template_variables is a dict|the chat template has no variables"):
+            learnt_texts(ChatTemplate(CHATML), TALK, wrong)
+
+
 def test_a_template_that_rewrites_old_answers_gives_a_text_for_each():
     assert spans_of(FORGETS, TALK) == [["<think></think> Hi. "], ["<think></think>Bye 😀!"]]
     (_, _), (text, _) = learnt_texts(ChatTemplate(FORGETS), TALK, {})

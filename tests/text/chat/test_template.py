@@ -97,6 +97,22 @@ def test_the_sandbox_holds(hostile):
         ChatTemplate(hostile).render(user())
 
 
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", "cannot write the conversation: RecursionError"),
+        ("{{ messages[0].content.index('?') }}", "cannot write the conversation: ValueError: substring not found"),
+        ("{{ 'a' * (messages|length * 10**18) }}", "cannot write the conversation: (MemoryError|OverflowError)"),
+        ("{% break %}", "cannot be compiled: SyntaxError: 'break' outside loop"),
+        ("{% if true %}" * 120 + "{% endif %}" * 120, "cannot be compiled: (IndentationError|SyntaxError)"),
+        ("{{ " + "(" * 2000 + "1" + ")" * 2000 + " }}", "cannot be compiled: RecursionError"),
+    ],
+)
+def test_a_template_that_fails_in_python(source, error):
+    with pytest.raises(ValueError, match=error):
+        ChatTemplate(source).render(user())
+
+
 def test_where_the_assistant_writes():
     template = ChatTemplate(MARKED)
     text, spans = template.answer_spans(TURNS + user() + TURNS[2:])
