@@ -10,6 +10,7 @@ import pytest
 from bert_model import small_config
 from small_seq2seq import small_config as two_stacks
 
+from keras_transformers import families
 from keras_transformers.config.block_options import BlockOptions, make_block_options
 from keras_transformers.config.transformer_config import TransformerConfig
 
@@ -103,3 +104,18 @@ def test_options_and_dicts_may_stand_side_by_side():
     options = BlockOptions(attention_norm=False)
     assert make_block_options((options, {"attention_window": 2}, {})) == (options, BlockOptions(2), BlockOptions())
     assert make_block_options([]) == ()
+
+
+def test_blocks_with_a_state():
+    state, sizes = {"mixer": "short_convolution"}, {"num_layers": 2, "num_heads": 2, "hidden_dim": 16}
+    config = families.gpt2(30, **sizes, block_options=[state, {}])
+    assert [config.block(index).mixer for index in range(2)] == ["short_convolution", "attention"]
+    assert config.has_states and not families.gpt2(30, **sizes).has_states
+    for options, message in (
+        ({"block_options": [state]}, "needs kind='decoder', parallel=False and a block with attention"),
+        ({"block_options": [{"mixer": "lstm"}, {}]}, "mixer of a block must be one of .*received 'lstm'"),
+        ({"block_options": [state | {"attention_window": 3}, {}]}, "a block with mixer='short_convolution' has no att"),
+        ({"block_options": [{"mixer": "gated_delta"}, {}]}, "needs sizes of its memory.*'memory_heads': None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            families.gpt2(30, **sizes, **options)

@@ -93,7 +93,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    if {*blocks} - {BlockOptions(), BlockOptions(**LINEAR)}:
+    if {*blocks} - {BlockOptions(), BlockOptions(mixer=LINEAR["mixer"])}:
         raise ValueError(
             f"the qwen3_5_text format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
             "mixer='gated_delta' or nothing."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from chats import TURNS
 
-from keras_transformers.text.chat.compiled import compile_chat
+from keras_transformers.text.chat.compiled_chat import compile_chat
 from keras_transformers.text.chat.template import ChatTemplate
 
 
