@@ -138,6 +138,18 @@ def test_wrong_options(task, tmp_path):
         causal_lm().export(tmp_path / "1", chat=True)
 
 
+def test_a_template_that_is_no_jinja_is_no_reason_not_to_export():
+    """Nothing is exported here: `export` writes the signatures that this returns."""
+    task = causal_lm()
+    files = {**task.tokenizer.files, "chat_template.jinja": b"{% if %}"}
+    broken = Task("causal_lm", task.config, task.tokenizer.with_files(files))
+    writing = broken.parts.answers
+    with pytest.warns(UserWarning, match="the export has no signature chat, as line 1 of the chat template"):
+        assert writing._chat_signatures(None, {}, {}, {}) is None
+    with pytest.raises(ValueError, match="line 1 of the chat template is not Jinja"):
+        writing._chat_signatures(True, {}, {}, {})
+
+
 def test_errors_whatever_the_template():
     role = tf.constant([["user", "", "user"], ["", "", ""], ["user", "assistant", ""], ["user", "x", ""]])
     role = tf.concat([role, role[2:3]], 0)

@@ -108,6 +108,7 @@ def test_wrong_options_of_conversations(tmp_path):
     for options, message in (
         (("--messages", file, "--train", file), "give one of them"),
         (("--messages", file, "--task", "classification"), "--messages is for --task causal_lm"),
+        (("--messages", file, "--label", "a", "--problem", "regression"), "received --label, --problem"),
         (("--messages", tmp_path / "none.jsonl"), "none.jsonl"),
         (("--messages", file), "chats.jsonl, line 2: 'messages' must be a list of messages"),
     ):
