@@ -22,7 +22,8 @@ from keras_transformers.tasks.conversations.chat_answers import ChatWriting
 from keras_transformers.tasks.conversations.conversation_rows import conversation_rows
 from keras_transformers.tasks.inputs.sources import is_stream
 from keras_transformers.text.chat.learnt_answers import is_conversations
-from keras_transformers.text.chat.template import NO_VARIABLES, check_template, with_template
+from keras_transformers.text.chat.plain_template import check_end
+from keras_transformers.text.chat.template import NO_VARIABLES, check_template, need_template, with_template
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training.losses import target_losses
 
@@ -89,6 +90,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None, chat
     end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
     if chat_template is not None:
         tokenizer = with_template(tokenizer, chat_template)
+        check_end(need_template(tokenizer).source, tokenizer, config.eos_ids)
     setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # prompts are continued; rows get the model's end token
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(SAMPLING_PARAMETERS["max_new_tokens"].neutral), setup.max_length // 2)

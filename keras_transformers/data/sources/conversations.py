@@ -156,6 +156,8 @@ def _spoken(turn: Any, index: int) -> Message:
 
 def _of_prompt(record: Record) -> list[Message]:
     if isinstance(record["prompt"], list):
+        if any(isinstance(turn, Mapping) and turn.get("role") == ASSISTANT for turn in record["prompt"]):
+            raise ValueError("'prompt' has answers of the assistant, which would be learned, too: use 'messages'.")
         return _system(record) + _messages(record["prompt"], "prompt") + _messages(record["completion"], "completion")
     return [*_system(record), _said(USER, record, "prompt"), _said(ASSISTANT, record, "completion")]
 

@@ -32,7 +32,7 @@ def score_answers(
     >>> from keras_transformers import Task, Tokenizer
     >>> from keras_transformers.families import gpt2
     >>> tokenizer = Tokenizer.train([], model="bytes")
-    >>> config = gpt2(tokenizer.vocabulary_size, 1, 2, 8, max_length=64)
+    >>> config = gpt2(tokenizer.vocabulary_size, 1, 2, 8, max_length=64, eos_ids=[tokenizer.eos_id])
     >>> task = Task("causal_lm", config, tokenizer, chat_template="plain")
     >>> talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     >>> sorted(score_answers(task, [talk], max_new_tokens=4))

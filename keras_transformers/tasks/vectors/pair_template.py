@@ -56,6 +56,12 @@ class PairTemplate:
                 f"once, and prefix and suffix none: received {shown(dataclasses.asdict(self))}."
             )
 
+        if self.instruction and "prompt" not in found:
+            raise ValueError(
+                "instruction of pair_template stands in place of {prompt}, which text and pair do not have: received "
+                f"{shown(self.instruction)}. Leave it out."
+            )
+
     @property
     def values(self) -> dict[str, str]:
         """The parts that are not empty, by name."""

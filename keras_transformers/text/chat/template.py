@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 
+from keras_transformers.text.chat.plain_template import PLAIN, PLAIN_SOURCE
 from keras_transformers.text.chat.sandbox import compiled, described, environment, marking
 from keras_transformers.text.chat.template_files import (
     DEFAULT,
@@ -28,16 +29,6 @@ NO_TOKENS: Mapping[str, str] = MappingProxyType({})
 NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 ROLES, OTHER_ROLES = ("system", "user", "assistant"), {"tool", "developer", "ipython", "function"}
 REASONING = ("reasoning_content", "thinking", "reasoning")  # names of one thing; templates read the first
-# For models that were not trained on conversations: turns end in the end token, roles are plain text.
-PLAIN, PLAIN_SOURCE = (
-    "plain",
-    (
-        "{% for turn in messages %}{% if turn.role == 'assistant' %}{{ '<|assistant|>\n' }}{% generation %}"
-        "{{ turn.content + eos_token }}{% endgeneration %}{{ '\n' }}{% else %}"
-        "{{ '<|' + turn.role + '|>\n' + turn.content + eos_token + '\n' }}{% endif %}{% endfor %}"
-        "{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}"
-    ),
-)
 GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
 TOOLS = "tool_use"  # name of the template for conversations with tools, if there is one
 

@@ -71,6 +71,7 @@ def test_parquet(tmp_path):
         ({"messages": TALK, "chat_template_kwargs": {"think": True}}, "'chat_template_kwargs' is not learned from"),
         ({"instruction": "Hi", "output": "a", "history": 5}, "'history' must be a list of pairs"),
         ({"prompt": "Hi", "completion": None}, "'completion' must be text"),
+        ({"prompt": [*TALK, TALK[0]], "completion": TALK[1:]}, "'prompt' has answers of the assistant"),
         ({"instruction": "Hi", "output": "a", "history": [["b"]]}, "'history' must be a list of pairs"),
         ({"instruction": None, "output": "a"}, "'instruction' must be text"),
     ],

@@ -108,5 +108,12 @@ def test_the_plain_template_is_for_models_without_one(task):
     for wrong in (7, "{{", b"{{ 7 }}"):
         with pytest.raises(ValueError, match=r"chat_template|chat template"):
             task_of(chat_template=wrong)
+    with pytest.raises(ValueError, match=r"ends turns in '<\|endoftext\|>', at which the model does not stop"):
+        Task(
+            "causal_lm",
+            task.config.replace(eos_ids=()),
+            Tokenizer.from_json(task.tokenizer.to_json()),
+            chat_template="plain",
+        )
     with pytest.raises(ValueError, match="the tokenizer has no chat template"):
         task_of(chat_template=None).dataset(TALKS)

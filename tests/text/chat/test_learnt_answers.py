@@ -7,7 +7,8 @@ import pytest
 from chats import CHATML, MARKED, TURNS, user
 
 from keras_transformers.text.chat.learnt_answers import is_conversations, learnt_texts, learnt_tokens
-from keras_transformers.text.chat.template import PLAIN_SOURCE, ChatTemplate, find_template, with_template
+from keras_transformers.text.chat.plain_template import PLAIN_SOURCE
+from keras_transformers.text.chat.template import ChatTemplate, find_template, with_template
 from keras_transformers.text.tokenizer import Tokenizer
 
 TALK = [*TURNS, *user("And now?"), {"role": "assistant", "content": "Bye 😀!"}]
