@@ -218,6 +218,7 @@ def test_a_folder_without_a_template_reads_plain_pairs(tmp_path):
         ({"pair_template": "{query} {document}"}, "pair_template must be a dict with 'text'"),
         ({"pair_template": {"text": "{query} {document}", "suffix": 3}}, "suffix of pair_template must be a text"),
         ({"pair_template": CARD, "max_length": 40}, "prefix and suffix of pair_template are [0-9]+ tokens"),
+        ({"pair_template": {"text": "{query} {document}", "instruction": "a"}}, "stands in place of {prompt}"),
         ({"score_tokens": ["yes no"]}, "'yes no' of score_tokens is 2 tokens: expected one"),
     ],
 )
