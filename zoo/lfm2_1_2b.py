@@ -19,7 +19,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=1_170_340_608,
-    licence="LFM Open License v1.0",
+    licence="LFM 1.0",
     source="hf:LiquidAI/LFM2-1.2B",
     paper="https://arxiv.org/abs/2511.23404",
 )

@@ -19,7 +19,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=354_483_968,
-    licence="LFM Open License v1.0",
+    licence="LFM 1.0",
     source="hf:LiquidAI/LFM2-350M",
     paper="https://arxiv.org/abs/2511.23404",
 )

@@ -19,7 +19,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=742_489_344,
-    licence="LFM Open License v1.0",
+    licence="LFM 1.0",
     source="hf:LiquidAI/LFM2-700M",
     paper="https://arxiv.org/abs/2511.23404",
 )

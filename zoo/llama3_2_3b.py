@@ -23,7 +23,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=3_212_749_824,
-    licence="Llama 3.2 Community License",
+    licence="Llama 3.2",
     terms="https://www.llama.com/llama3_2/license/",
     source="hf:meta-llama/Llama-3.2-3B",
     paper="https://arxiv.org/abs/2407.21783",

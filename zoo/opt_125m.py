@@ -14,7 +14,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=125_237_760,
-    licence="OPT-175B terms",
+    licence="OPT terms",
     source="hf:facebook/opt-125m",
     paper="https://arxiv.org/abs/2205.01068",
 )

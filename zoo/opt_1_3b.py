@@ -14,7 +14,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=1_315_753_984,
-    licence="OPT-175B terms",
+    licence="OPT terms",
     source="hf:facebook/opt-1.3b",
     paper="https://arxiv.org/abs/2205.01068",
 )

@@ -16,7 +16,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=331_194_368,
-    licence="OPT-175B terms",
+    licence="OPT terms",
     source="hf:facebook/opt-350m",
     paper="https://arxiv.org/abs/2205.01068",
 )
