@@ -8,7 +8,9 @@ import tensorflow as tf
 from generating import CORPUS, causal_lm
 from translating import seq2seq_of
 
+from keras_transformers.families import lfm2
 from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
+from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
 WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]
@@ -165,3 +167,10 @@ def test_an_export_stores_each_weight_once_in_the_dtype_of_the_task(tmp_path, dt
     floats = [name for name, kind in dtypes.items() if kind.is_floating]
     assert {dtypes[name] for name in floats} == {tf.as_dtype(dtype)}
     assert sum(int(np.prod(shapes[name])) for name in floats) == task.model.count_params()
+
+
+def test_guesses_are_refused_where_a_state_would_have_to_forget_them():
+    config = lfm2(300, 2, 2, 16, 32, max_length=48, block_options=[{"mixer": "short_convolution"}, {}])
+    task = Task("causal_lm", config, Tokenizer.train([], model="bytes"))
+    with pytest.raises(ValueError, match=r"prompt_lookup=3 takes back wrong guesses, .* Leave prompt_lookup out"):
+        task.generate(["a"], prompt_lookup=3)
