@@ -69,7 +69,7 @@ def chunked(heads: Heads, memory: Tensor, starts: Tensor | None = None, size: in
     Example:
 
     >>> one = np.ones((1, 1, 3, 1), "float32")
-    >>> outputs, memory = chunked(Heads(one, one, one, 0 * one[0], one[0]), 0 * one[:, :, :1])
+    >>> outputs, memory = chunked(Heads(one, one, one, 0 * one[..., 0], one[..., 0]), 0 * one[:, :, :1])
     >>> outputs.numpy().ravel().tolist()
     [1.0, 1.0, 1.0]
     """
