@@ -18,6 +18,7 @@ from keras_transformers.families.decoders.opt import opt as opt
 from keras_transformers.families.decoders.phi3 import phi3 as phi3
 from keras_transformers.families.decoders.qwen import qwen2 as qwen2
 from keras_transformers.families.decoders.qwen import qwen3 as qwen3
+from keras_transformers.families.decoders.qwen3_5 import qwen3_5 as qwen3_5
 from keras_transformers.families.decoders.smollm3 import smollm3 as smollm3
 from keras_transformers.families.encoder_decoders.bart import bart as bart
 from keras_transformers.families.encoder_decoders.bart import mbart as mbart
