@@ -135,7 +135,7 @@ def written_pair_template(template: Mapping[str, str]) -> str:
     Example:
 
     >>> written_pair_template({"text": "{query} or {document}"}).splitlines()[-1]
-    '{{- "" + query + " or " + document + "" + "" -}}'
+    '{{- "" + query + " or " + document + "" -}}'
     """
     values = {"prompt": _quoted(template.get("instruction", "")), "query": '""', "document": '""'}
     start = [f"{{%- set parts = namespace({', '.join(f'{name}={value}' for name, value in values.items())}) -%}}"]
