@@ -30,7 +30,13 @@ STEPS = [(name, "causal_lm") for name in CONFIGS]
 STEPS += [(name, "classification") for name in DECODERS if "classification" in FAMILIES[CASES[name].family].tasks]
 
 
-@pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
+def at_night(name, *others):
+    """Return parameters of a test; a variant of a family is slow."""
+    marks = () if name in DECODERS else pytest.mark.slow
+    return pytest.param(name, *others, marks=marks, id="-".join((name, *others)))
+
+
+@pytest.mark.parametrize(("name", "task"), [at_night(*step) for step in STEPS])
 def test_gradients_of_a_step(tmp_path, ours, theirs, name, task):
     found = compare(tmp_path, ours, theirs, CONFIGS[name], task, rows=3, length=21, gain=1.0)
     assert found["gradients"] < BOUND
@@ -67,7 +73,7 @@ def texts_of(reference, prompts, **options):
     return [row[len(prompt) :] for row, prompt in zip(rows, prompts, strict=True)]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", map(at_night, CONFIGS))
 def test_greedy_texts(tmp_path, ours, theirs, name):
     """Longer than the windows of blocks; with a cache and without one, in `transformers` and here."""
     config = CONFIGS[name].replace(max_length=64, eos_ids=(END,), pad_id=3)
