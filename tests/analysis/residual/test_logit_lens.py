@@ -75,9 +75,9 @@ def inputs_of(name: str) -> dict[str, np.ndarray]:
     return {key: known.get(key, np.ones_like(IDS)) for key in model_of(name).input}
 
 
-def parts_of(name: str) -> list[str]:
+def parts_of(name: str, block: int) -> list[str]:
     config = CONFIGS[name]
-    parts = [config.mixer]
+    parts = [config.block(block).mixer if config.kind == "decoder" else config.mixer]
     if config.kind == "encoder_decoder" and config.cross_attention:
         parts.append("cross_attention")
     return parts + (["feed_forward"] if config.mixer == "attention" else [])
@@ -91,7 +91,7 @@ def test_the_last_step_is_what_the_model_answers(name):
     steps = record_stream(config, model, inputs)
 
     blocks = range(config.num_blocks("encoder" if config.kind == "encoder" else "decoder"))
-    assert [(step.layer, step.part) for step in steps[1:]] == [(n, part) for n in blocks for part in parts_of(name)]
+    assert [(step.layer, step.part) for step in steps[1:]] == [(n, part) for n in blocks for part in parts_of(name, n)]
     expected = model(inputs)
     for output in ("logits", "classes"):
         *before, last = LogitLens(config, model, output).read(steps, inputs)
