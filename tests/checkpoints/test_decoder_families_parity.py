@@ -73,7 +73,7 @@ def texts_of(reference, prompts, **options):
     return [row[len(prompt) :] for row, prompt in zip(rows, prompts, strict=True)]
 
 
-@pytest.mark.parametrize("name", map(at_night, CONFIGS))
+@pytest.mark.parametrize("name", [at_night(name) for name in CONFIGS])
 def test_greedy_texts(tmp_path, ours, theirs, name):
     """Longer than the windows of blocks; with a cache and without one, in `transformers` and here."""
     config = CONFIGS[name].replace(max_length=64, eos_ids=(END,), pad_id=3)

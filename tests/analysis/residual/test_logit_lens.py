@@ -77,7 +77,7 @@ def inputs_of(name: str) -> dict[str, np.ndarray]:
 
 def parts_of(name: str, block: int) -> list[str]:
     config = CONFIGS[name]
-    parts = [config.block(block).mixer if config.kind == "decoder" else config.mixer]
+    parts = [config.block(block).mixer if config.kind == "decoder" and config.mixer == "attention" else config.mixer]
     if config.kind == "encoder_decoder" and config.cross_attention:
         parts.append("cross_attention")
     return parts + (["feed_forward"] if config.mixer == "attention" else [])
