@@ -42,7 +42,9 @@ def tokenizer_of(family: str) -> Tokenizer:
 def make(family: str = "bert", **options) -> Task:
     tokenizer = tokenizer_of(family)
     keras.utils.set_random_seed(0)
-    pad_id = None if family in family_cases.DECODERS else tokenizer.pad_id  # byte pairs have no padding
+    # Byte pairs have no padding, but the files of two families need some.
+    pad_id = None if family in family_cases.DECODERS else tokenizer.pad_id
+    pad_id = 1 if family in ("opt", "modernbert-decoder") else pad_id
     config = family_cases.CASES[family].small(
         vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_id
     )
