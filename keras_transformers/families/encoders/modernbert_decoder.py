@@ -62,7 +62,12 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    return MODERNBERT.write(values | {TYPES: _scaled(values[TYPES], lambda window: window * 2)})
+    """Write the options; null ids are left out, which `transformers` refuses to read for this family."""
+    written = MODERNBERT.write(values | {TYPES: _scaled(values[TYPES], lambda window: window * 2)})
+    return {key: value for key, value in written.items() if value is not None or key not in IDS}
+
+
+IDS = ("pad_token_id", "bos_token_id", "cls_token_id", "eos_token_id", "sep_token_id")
 
 
 def _scaled(blocks: Any, change: Callable[[int], int]) -> tuple[BlockOptions, ...]:
