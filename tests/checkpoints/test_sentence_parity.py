@@ -45,8 +45,9 @@ def make(family: str = "bert", **options) -> Task:
     # Byte pairs have no padding, but the files of two families need some.
     pad_id = None if family in family_cases.DECODERS else tokenizer.pad_id
     pad_id = 1 if family in ("opt", "modernbert-decoder") else pad_id
+    others = {"bos_id": 2, "eos_ids": (3,)} if family == "modernbert-decoder" else {}
     config = family_cases.CASES[family].small(
-        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_id
+        vocabulary_size=tokenizer.vocabulary_size, max_length=24, hidden_dim=32, pad_id=pad_id, **others
     )
     task = Task("sentence_embedding", config, tokenizer, **options)
     randomize(task.model, scale=0.5)
