@@ -79,6 +79,7 @@ def save_folder(
     if not is_chief(strategy_of(model)):
         return
     _check_is_float(model)
+    has_layer = _layers_of(config)  # before it is stored as another family, whose options differ
     config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem)
     if task:
@@ -87,7 +88,8 @@ def save_folder(
         values |= written_activation(activation)
     names = names_of(config, "the model", architecture)
     if tensors is None:
-        _check_layers(model, _needed_layers(config, names, architecture), architecture, labels)
+        needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
+        _check_layers(model, needed, architecture, labels)
         tensors = _tensors(model, config, names, architecture)
     removed_prefix = "" if names.architectures[architecture] else names.prefix
     tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in _as_stored(tensors, dtype).items()}
@@ -100,11 +102,13 @@ def save_folder(
     _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
 
 
-def _needed_layers(config: TransformerConfig, names: Names, architecture: str) -> list[str]:
-    """Return the layers that a class of `transformers` has for this configuration."""
-    has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
-    has_layer["pooler"] = config.kind == "encoder"
-    return [name for name in names.architectures[architecture] if has_layer.get(name, True)]
+def _layers_of(config: TransformerConfig) -> dict[str, bool]:
+    """Return whether a model has layers that not every model of its class has, by their names."""
+    return {
+        "lm_head": not config.tie_embeddings,
+        "output_bias": config.output_bias,
+        "pooler": config.kind == "encoder",
+    }
 
 
 def _write_folder(
