@@ -40,7 +40,7 @@ GAIN = 0.5  # with the usual one, the tokens of a deep post-norm model grow alik
 def test_every_family_of_the_zoo_is_compared_at_real_size():
     configs = [entry.config for entry in map(zoo.describe, zoo.names()) if entry.config]
     of_zoo = {config.family for config in configs if (config.kind, config.mixer) == ("encoder", "attention")}
-    assert {zoo.describe(name).config.family for name in MODELS} == of_zoo
+    assert {zoo.describe(name).config.family for name in MODELS} == of_zoo - {"gemma3_text"}  # in test_gemma_parity.py
 
 
 @pytest.mark.parametrize(("name", "task"), STEPS, ids=[f"{name}-{task}" for name, task in STEPS])
