@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import BlockOptions, make_block_options
 from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BLOCK, LLAMA, llama_config, named_like
-from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
+from keras_transformers.families.layer_types import LOCAL, TYPES, read_types, shortest, write_types
 from keras_transformers.families.table import with_defaults
 from keras_transformers.utils.number_checks import is_finite, is_size
 from keras_transformers.utils.untrusted import shown
@@ -153,15 +152,8 @@ def check_window(window: Any, types: list[str]) -> None:
 
 
 def _write_gemma2(values: dict[str, Any]) -> dict[str, Any]:
-    blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    windows = {block.attention_window for block in blocks if block.attention_window is not None}
-    if len(windows) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
-        raise ValueError(
-            f"the gemma2 format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one "
-            "window for all blocks that have one, and no other option."
-        )
-    types = [FULL if blocks[index % len(blocks)].attention_window is None else LOCAL for index in range(num_layers)]
-    return write_scale(values) | {TYPES: types, WINDOW: max(windows, default=WINDOW_SIZE)}
+    types, window = write_types("the gemma2 format", values[TYPES], values["num_hidden_layers"])
+    return write_scale(values) | {TYPES: types, WINDOW: WINDOW_SIZE if window is None else window}
 
 
 _FIELDS = {ours: theirs for ours, theirs in LLAMA.fields.items() if ours != "feed_forward_bias"}

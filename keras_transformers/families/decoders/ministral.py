@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import BlockOptions, make_block_options
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, LLAMA, llama_config, named_like
-from keras_transformers.families.layer_types import FULL, LOCAL, TYPES, read_types, shortest
+from keras_transformers.families.layer_types import LOCAL, TYPES, read_types, shortest, write_types
 from keras_transformers.families.table import with_defaults
-from keras_transformers.utils.untrusted import shown
 
 
 def ministral(
@@ -53,15 +51,8 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    windows = {block.attention_window for block in blocks if block.attention_window is not None}
-    if len(windows) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
-        raise ValueError(
-            f"the ministral format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one "
-            "window for all blocks that have one, and no other option."
-        )
-    types = [FULL if blocks[index % len(blocks)].attention_window is None else LOCAL for index in range(num_layers)]
-    return values | {TYPES: types, WINDOW: max(windows, default=IF_MISSING[WINDOW])}
+    types, window = write_types("the ministral format", values[TYPES], values["num_hidden_layers"])
+    return values | {TYPES: types, WINDOW: IF_MISSING[WINDOW] if window is None else window}
 
 
 MINISTRAL = LLAMA._replace(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import make_block_options
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, LLAMA, llama_config
+from keras_transformers.families.layer_types import write_window
 from keras_transformers.families.table import with_defaults
-from keras_transformers.utils.untrusted import shown
 
 
 def mistral(
@@ -49,14 +48,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    blocks = make_block_options(values[WINDOW])
-    window = blocks[0].attention_window if blocks else None
-    if blocks and blocks != make_block_options([{"attention_window": window}]):
-        raise ValueError(
-            f"the mistral format of Hugging Face has no place for block_options={shown(values[WINDOW])}: expected one "
-            "window for all blocks, or none."
-        )
-    return values | {WINDOW: window}
+    return values | {WINDOW: write_window("the mistral format", values[WINDOW])}
 
 
 MISTRAL = LLAMA._replace(

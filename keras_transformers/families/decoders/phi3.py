@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import make_block_options
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, LLAMA, llama_config, named_like
+from keras_transformers.families.layer_types import write_window
 from keras_transformers.families.table import Fused, with_defaults
-from keras_transformers.utils.untrusted import shown
 
 
 def phi3(
@@ -53,14 +52,8 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    blocks = make_block_options(values[WINDOW])
-    window = blocks[0].attention_window if blocks else None
-    if blocks and blocks != make_block_options([{"attention_window": window}]):
-        raise ValueError(
-            f"the phi3 format of Hugging Face has no place for block_options={shown(values[WINDOW])}: expected one "
-            "window for all blocks, or none."
-        )
     original = (values.get(SCALING) or {}).get(LENGTH)
+    window = write_window("the phi3 format", values[WINDOW])
     return values | {WINDOW: window, LENGTH: original or values["max_position_embeddings"]}
 
 

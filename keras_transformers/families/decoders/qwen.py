@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config.block_options import BlockOptions, make_block_options
-from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, BLOCK, LLAMA, llama_config
+from keras_transformers.families.layer_types import LOCAL, TYPES, read_types, shortest, write_types
 from keras_transformers.families.table import Names, with_defaults
-from keras_transformers.utils.number_checks import is_size
-from keras_transformers.utils.untrusted import shown
 
 
 def qwen2(
@@ -63,8 +60,7 @@ def qwen3(
     return llama_config("qwen3", sizes, {"epsilon": 1e-6, "head_norm": "rms"} | options)
 
 
-WINDOW, USE, TYPES, FIRST = "sliding_window", "use_sliding_window", "layer_types", "max_window_layers"
-FULL, LOCAL = "full_attention", "sliding_attention"
+WINDOW, USE, FIRST = "sliding_window", "use_sliding_window", "max_window_layers"
 # The defaults of `transformers` for options that config.json omits: not always what the released files say.
 DEFAULTS = {"rms_norm_eps": 1e-6, "rope_theta": 10_000.0, USE: False, FIRST: 28}
 IF_MISSING = {WINDOW: 4096, "num_key_value_heads": 32}  # null is a value: no window, as many heads as queries have
@@ -77,47 +73,17 @@ NORMS = {
 def _read(values: dict[str, Any]) -> dict[str, Any]:
     """Read the windows of blocks: `layer_types`, or all blocks from `max_window_layers` on."""
     values = IF_MISSING | with_defaults(values, DEFAULTS)
-    num_layers: Any = values.get("num_hidden_layers")
-    types = values.get(TYPES)
-    if not is_size(num_layers):
-        return values | {TYPES: []}  # the configuration says what is wrong
-    num_layers = min(num_layers, MOST_BLOCKS)
-    if types is None:
-        types = [LOCAL if index >= values[FIRST] else FULL for index in range(num_layers)]
-    if {*types} - {FULL, LOCAL} or len(types) != num_layers:
-        raise ValueError(
-            f"{TYPES} must hold {FULL!r} or {LOCAL!r} for each of {num_layers} layers: received {shown(types)}."
-        )
+    types = read_types(values, lambda index: index >= values[FIRST])
     if not values[USE] or values[WINDOW] is None or LOCAL not in types:
         return values | {TYPES: []}
-    return values | {
-        TYPES: _shortest([{"attention_window": values[WINDOW] if kind == LOCAL else None} for kind in types])
-    }
-
-
-def _shortest(blocks: list[dict]) -> list[dict]:
-    """Return the shortest list whose repetition is the given one."""
-    for size in range(1, len(blocks)):
-        if all(block == blocks[index % size] for index, block in enumerate(blocks)):
-            return blocks[:size]
-    return blocks
+    blocks = [{"attention_window": values[WINDOW] if kind == LOCAL else None} for kind in types]
+    return values | {TYPES: shortest(blocks)}
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
-    blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
-    sizes = {block.attention_window for block in blocks if block.attention_window is not None}
-    if len(sizes) > 1 or blocks != tuple(BlockOptions(block.attention_window) for block in blocks):
-        raise ValueError(
-            f"Qwen's format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected one window "
-            "for all blocks that have one, and no other option."
-        )
-    are_local = [blocks[index % len(blocks)].attention_window is not None for index in range(num_layers)]
-    return values | {
-        TYPES: [LOCAL if is_local else FULL for is_local in are_local],
-        USE: bool(sizes),
-        WINDOW: max(sizes, default=None),
-        FIRST: are_local.index(True) if any(are_local) else num_layers,
-    }
+    types, window = write_types("Qwen's format", values[TYPES], values["num_hidden_layers"])
+    first = types.index(LOCAL) if LOCAL in types else len(types)
+    return values | {TYPES: types, USE: window is not None, WINDOW: window, FIRST: first}
 
 
 def _table(model_type: str, configure: Any, name: str, **changes: Any) -> Names:
