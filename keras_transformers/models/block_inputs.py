@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from keras_transformers.config.block_options import BlockOptions
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import PositionIds, combine, document_mask
 from keras_transformers.layers.attention.masks import asymmetric_window_mask
@@ -55,22 +58,28 @@ def block_inputs(
             for window in dict.fromkeys(windows)
         }
 
-    if "rotary" in config.position_kinds:
-        lengths = {} if text_lengths is None else {"lengths": text_lengths}
-        tables = {
-            (base, scaling): {"rotary": layers[name](queries, **(lengths if scaling and scaling.by_length else {}))}
-            for (base, scaling), name in rotary_names(config, side).items()
-        }
-        positions = [tables.get((options.max_wavelength or 0.0, options.rotary_scaling), {}) for options in blocks]
-    elif "disentangled" in config.position_kinds:
-        positions = [{"relative_positions": layers["positions"](queries)}] * len(blocks)
-    else:
-        bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
-        positions = [bias] * len(blocks)
-
+    positions = _positions(config, layers, side, blocks, queries, keys, text_lengths)
     causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or windows hide later tokens
     with_state = {"positions": queries} | ({} if documents is None else {"padding_mask": documents})
     return [
         {**visible[own.attention_window], **own_positions, **causal} if own.mixer == "attention" else with_state
         for own, own_positions in zip(blocks, positions, strict=True)
     ]
+
+
+def _positions(
+    config: TransformerConfig, layers: Layers, side: str, blocks: Sequence[BlockOptions], queries: Tensor, keys: Tensor,
+    text_lengths: Tensor | None,
+) -> list[dict[str, Tensor]]:  # fmt: skip
+    """Return the positions of each block that are not in the embeddings, by the name of its call argument."""
+    if "rotary" in config.position_kinds:
+        lengths = {} if text_lengths is None else {"lengths": text_lengths}
+        tables = {
+            (base, scaling): {"rotary": layers[name](queries, **(lengths if scaling and scaling.by_length else {}))}
+            for (base, scaling), name in rotary_names(config, side).items()
+        }
+        return [tables.get((options.max_wavelength or 0.0, options.rotary_scaling), {}) for options in blocks]
+    if "disentangled" in config.position_kinds:
+        return [{"relative_positions": layers["positions"](queries)}] * len(blocks)
+    bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
+    return [bias] * len(blocks)

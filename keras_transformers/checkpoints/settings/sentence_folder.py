@@ -84,13 +84,10 @@ def write_sentence_transformer(
         modules.append((kind, settings))
     paths = [f"{index}_{kind}" if index else "" for index, (kind, _) in enumerate(modules)]
     _write(Path(folder, MODULES), _listed(paths, [kind for kind, _ in modules]))
-    task: dict[str, Any] = {}
-    if not (ways or sparse):
-        task["transformer_task"] = "text-generation" if score_tokens else "sequence-classification"
     if pair_template:
-        task |= IN_MESSAGES
         Path(folder, TEMPLATE).write_text(written_pair_template(pair_template), encoding="utf-8")
     if not is_static:
+        task = {} if ways or sparse else _scoring_task(score_tokens, pair_template)
         _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **task})
     said = {"prompts": {**prompts}, "default_prompt_name": default_prompt}
     _write(Path(folder, CONFIG), _model_settings(similarity, truncate_dim, sparse, activation) | said)
@@ -104,6 +101,12 @@ def _listed(paths: list[str], kinds: list[str]) -> list[dict[str, Any]]:
         {"idx": index, "name": str(index), "path": path, "type": f"{TYPES.get(kind, MODELS)}.{kind}"}
         for index, (path, kind) in enumerate(zip(paths, kinds, strict=True))
     ]
+
+
+def _scoring_task(score_tokens: Sequence[int] | None, pair_template: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return what a cross-encoder's Transformer module computes, and how it reads pairs."""
+    task = {"transformer_task": "text-generation" if score_tokens else "sequence-classification"}
+    return {**task, **(IN_MESSAGES if pair_template else {})}
 
 
 def _model_settings(

@@ -88,8 +88,7 @@ def save_folder(
         values |= written_activation(activation)
     names = names_of(config, "the model", architecture)
     if tensors is None:
-        needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
-        _check_layers(model, needed, architecture, labels)
+        _check_layers(model, names.architectures[architecture], has_layer, architecture, labels)
         tensors = _tensors(model, config, names, architecture)
     removed_prefix = "" if names.architectures[architecture] else names.prefix
     tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in _as_stored(tensors, dtype).items()}
@@ -170,7 +169,14 @@ def _is_quantized(layer: keras.layers.Layer) -> bool:
     return getattr(layer, "quantization_mode", None) is not None
 
 
-def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None) -> None:
+def _check_layers(
+    model: keras.Model,
+    layers: Sequence[str],
+    has_layer: Mapping[str, bool],
+    architecture: str,
+    labels: Sequence[str] | None,
+) -> None:
+    needed = [name for name in layers if has_layer.get(name, True)]
     present = {layer.name for layer in model.layers}
     if missing := [name for name in needed if name not in present]:
         raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")

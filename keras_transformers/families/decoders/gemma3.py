@@ -26,13 +26,13 @@ from keras_transformers.families.rotary_keys import (
     PARAMETERS,
     SCALING,
     THETA,
-    flat_parameters,
     read_scaling,
     write_scaling,
 )
 from keras_transformers.families.table import with_defaults
+from keras_transformers.families.text_part import read_text_part
 from keras_transformers.utils.number_checks import is_size
-from keras_transformers.utils.untrusted import shown, warn_user
+from keras_transformers.utils.untrusted import shown
 
 FULL_EVERY, LOCAL_WAVELENGTH, WAVELENGTH = 6, 10_000.0, 1_000_000.0
 
@@ -143,22 +143,10 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
 
 def _text_part(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the text part of a model that reads images, too; others as they are."""
-    text = values.get("text_config")
-    if text is None and values.get("model_type") == "gemma3":
+    if values.get("text_config") is None and values.get("model_type") == "gemma3":
         raise ValueError("a gemma3 has no text_config: expected one, or model_type gemma3_text for a text model.")
-    if text is None:
-        return values
-    if not isinstance(text, dict):
-        raise ValueError(f"text_config must be an object: received {shown(text)}.")
-    warn_user(
-        f"the model reads images, too ({', '.join(key for key in IMAGES if key in values) or 'model_type gemma3'}): "
-        "only its text part is loaded, and images are refused. `save` writes the text part, as a gemma3_text."
-    )
-    kept = {key: value for key, value in values.items() if key not in (*IMAGES, "text_config", SCALING)}
-    ids = {key: values[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id") if key in values}
-    architectures = [CLASSES.get(name, name) for name in values.get("architectures") or []]
-    options = {SCALING: flat_parameters(text)}
-    return SIZES | kept | text | ids | options | {"architectures": architectures}
+    part = read_text_part(values, "gemma3", IMAGES, CLASSES)
+    return values if part is values else SIZES | part
 
 
 IMAGES = ("vision_config", "mm_tokens_per_image", "image_token_index", "boi_token_index", "eoi_token_index")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from keras_transformers.config.block_options import BlockOptions, make_block_options
@@ -10,10 +9,11 @@ from keras_transformers.config.limits import MOST_BLOCKS
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BIASES, BLOCK, LLAMA, llama_config
 from keras_transformers.families.layer_types import FULL, TYPES, shortest
-from keras_transformers.families.rotary_keys import SCALING, SHARE, flat_parameters
+from keras_transformers.families.rotary_keys import SCALING, SHARE
 from keras_transformers.families.table import Fused, Reshaped, with_defaults
+from keras_transformers.families.text_part import read_text_part
 from keras_transformers.utils.number_checks import is_size
-from keras_transformers.utils.untrusted import shown, warn_user
+from keras_transformers.utils.untrusted import shown
 
 LINEAR = {"mixer": "gated_delta"}
 FULL_EVERY = 4  # blocks
@@ -104,20 +104,8 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
 
 def _text_part(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the text part of a model that reads images, too; others as they are."""
-    text: Mapping[str, Any] | None = values.get("text_config")
-    if text is None:
-        return values
-    if not isinstance(text, dict):
-        raise ValueError(f"text_config must be an object: received {shown(text)}.")
-    warn_user(
-        f"the model reads images, too ({', '.join(key for key in IMAGES if key in values) or 'model_type qwen3_5'}): "
-        "only its text part is loaded, and images are refused. `save` writes the text part, as a qwen3_5_text."
-    )
-    kept = {key: value for key, value in values.items() if key not in (*IMAGES, "text_config", SCALING)}
-    ids = {key: values[key] for key in ("pad_token_id", "bos_token_id", "eos_token_id") if key in values}
-    options = flat_parameters(text)
-    architectures = [CLASSES.get(name, name) for name in values.get("architectures") or []]
-    return kept | text | options | ids | {SCALING: options, "architectures": architectures}
+    part = read_text_part(values, "qwen3_5", IMAGES, CLASSES)
+    return values if part is values else part | part[SCALING]
 
 
 IMAGES = ("vision_config", "image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
