@@ -17,9 +17,9 @@ COSTLY = ("integration", "slow", "parity", "data", "ray")
 MOST = 5.0  # seconds of processor time of a test without a marker: twice what the costliest takes on a slow, busy CPU
 MOST_END_TO_END = 30.0  # on a fast CPU that is idle, most take 4, the longest 7.4; on a busy one 14
 SPENT = pytest.StashKey[float]()
-# Processor time of the garbage collector, which no test is to blame for, and files that were tested.
-collected = {"since": 0.0, "seconds": 0.0, "files": 0}
-FILES_FROZEN = 4
+# Processor time of the garbage collector, which no test is to blame for, and objects that it leaves alone.
+collected = {"since": 0.0, "seconds": 0.0, "frozen": 0}
+MOST_FROZEN = 3_000_000  # objects between collections of all garbage: some 500 MB
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each core: threads of their own would wait for each other's
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
@@ -101,14 +101,16 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None):
     """After a file, collect its garbage and let later collections leave alone what stays, as the traced graphs do.
 
     They would walk through millions of objects for seconds: tests of what is freed collect, and Keras for each weight
-    that it replaces. Every fourth file all is collected: what died later would stay, 10 GB in a process of 300 files.
+    that it replaces. What died later would stay, 10 GB in a process of 300 files: all is collected when it grows.
     """
     yield
     if nextitem is None or nextitem.path != item.path:
-        collected["files"] += 1
-        if collected["files"] % FILES_FROZEN == 0:
-            gc.unfreeze()
         gc.collect()
+        collected["frozen"] += len(gc.get_objects())
+        if collected["frozen"] > MOST_FROZEN:
+            gc.unfreeze()
+            gc.collect()
+            collected["frozen"] = 0
         gc.freeze()
 
 

@@ -94,6 +94,7 @@ def test_every_subpackage_has_its_place():
             assert rank(module) is not None, path
 
 
+@pytest.mark.integration
 def test_left_never_imports_right():
     upward = []
     for path, tree in TREES.items():
@@ -103,6 +104,7 @@ def test_left_never_imports_right():
     assert_none(upward, f"A file imports only from its own room and from rooms left of it in {', '.join(ORDER)}:")
 
 
+@pytest.mark.integration
 def test_imports_are_absolute():
     nodes = ((path, node) for path, tree in TREES.items() for node in ast.walk(tree))
     relative = [f"{path}:{node.lineno}" for path, node in nodes if getattr(node, "level", 0)]
@@ -118,6 +120,7 @@ def imported_files(path: Path) -> set[Path]:
     return found - {path}
 
 
+@pytest.mark.integration
 def test_no_imports_in_circles():
     left = without_order({path: imported_files(path) for path in TREES if path.name != "__init__.py"})
     assert not left, f"these import each other in a circle, or a file of one: {sorted(map(str, left))}"
@@ -141,6 +144,7 @@ def test_circles_are_left_when_the_order_is_taken_away():
     assert without_order({a: {b}, b: {c}, c: {a}, d: set()}).keys() == {a, b, c}
 
 
+@pytest.mark.integration
 def test_folders_have_an_order():
     """Imports for type checkers and inside functions count: what a file can ask for stands below it."""
     steps: dict[tuple[Path, Path], list[str]] = {}
@@ -229,6 +233,7 @@ def test_docstrings_of_functions_begin_with_a_verb():
     assert share <= MAX_OTHER_OPENINGS
 
 
+@pytest.mark.integration
 def test_sections_of_docstrings_stand_at_the_left():
     headings = re.compile(r"^ +(Args|Returns|Raises|Yields|Example):$", re.MULTILINE)
     nodes = ((path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS))

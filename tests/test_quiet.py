@@ -99,6 +99,7 @@ def test_the_first_import_after_ours_is_quiet_and_leaves_no_finder(package):
     assert imported(looked_for).stderr == ""
 
 
+@pytest.mark.integration
 def test_what_the_user_has_set_or_imported_stays():
     for level, shown in (("0", True), ("1", False)):
         done = imported("import zoo", TF_CPP_MIN_LOG_LEVEL=level)

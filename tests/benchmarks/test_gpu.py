@@ -45,6 +45,7 @@ def test_the_table():
     ]
 
 
+@pytest.mark.integration
 def test_processes_that_fail_or_take_too_long(tmp_path, monkeypatch):
     (tmp_path / "gpu_cases.py").write_text(WORKER)
     monkeypatch.setattr(gpu, "HERE", tmp_path)

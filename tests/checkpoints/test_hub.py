@@ -178,6 +178,7 @@ def test_all_modules_of_sentence_transformers(hub, tmp_path, inner):
     assert held == wanted | ({"config.json": b"{}"} if inner else {})
 
 
+@pytest.mark.integration
 def test_old_weights_in_a_folder_of_their_own(hub, tmp_path):
     old, tensorflow = ({"config.json": b"{}", name: b"old"} for name in ("pytorch_model.bin", TENSORFLOW))
     for repo, files in (("org/old", old), ("org/tf", tensorflow)):

@@ -52,6 +52,7 @@ def test_round_trip_is_exact(saved, ours):
     assert same(values(model), values(again))
 
 
+@pytest.mark.integration(quick=["bfloat16-LlamaForCausalLM", "bfloat16-OpenAIGPTLMHeadModel"])
 @pytest.mark.parametrize("architecture", DECODERS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_round_trip_of_decoders(tmp_path, ours, architecture, dtype):

@@ -111,6 +111,7 @@ def texts_of(spelling: Spelling, state: State, begins: bool) -> list[str]:
     return [content.decode("utf-8", "replace") for content in contents]
 
 
+@pytest.mark.integration(quick=["characters-beginning", "characters-continuing"])
 @pytest.mark.parametrize("begins", [True, False], ids=["beginning", "continuing"])
 def test_a_text_is_cut_before_its_first_stop_string(tokenizer, begins):
     random, size = np.random.default_rng(0), tokenizer.vocabulary_size

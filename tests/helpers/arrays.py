@@ -7,6 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_transformers.layers.core.layer_norm import OffsetRMSNormalization
+
 
 def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
     """Standard normal float32 numbers, times `scale`."""
@@ -28,9 +30,11 @@ def randomize(layer: keras.Layer, seed: int = 0, scale: float = 0.5) -> Any:
 
     With the usual start (zero biases, unit norms, weights near zero) a test passes even if biases or norms are swapped.
     """
+    offsets_from_one = [norm.scale for norm in layer._flatten_layers() if isinstance(norm, OffsetRMSNormalization)]
     for index, weight in enumerate(layer.weights):
         if weight.dtype == "float32":
-            offset = 1.0 if weight.name in ("gamma", "scale") else 0.0
+            is_factor = weight.name in ("gamma", "scale") and not any(weight is other for other in offsets_from_one)
+            offset = 1.0 if is_factor else 0.0
             weight.assign(offset + normal(*weight.shape, seed=seed + index, scale=scale))
     return layer
 

@@ -77,6 +77,7 @@ def test_one_tensor_in_and_one_out(name):
         assert len(LAYERS[name]()(x).shape) == 3
 
 
+@pytest.mark.integration(quick=["dropout", "learned positions", "norm", "sinusoidal positions"])
 @each_layer
 def test_in_sequential(name):
     layers = [LAYERS[name](), LAYERS[name](), keras.layers.GlobalAveragePooling1D()]

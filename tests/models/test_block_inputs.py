@@ -126,6 +126,7 @@ def test_a_cached_step_equals_the_row_of_a_text_that_shares_a_row(name):
         np.testing.assert_allclose(outputs, rows, **tolerance("float32"))
 
 
+@pytest.mark.integration(quick=["alibi", "post-norm"])
 @each_decoder
 def test_prefill_gives_what_the_model_gives(name):
     config, model = make(name)
@@ -242,6 +243,7 @@ def test_a_decoder_of_long_texts_makes_its_masks_in_chunks(name):
         np.testing.assert_allclose(step_states[0], found[1, positions[0]], **tolerance("float32"))
 
 
+@pytest.mark.integration
 def test_an_encoder_of_long_texts_makes_its_masks_in_chunks():
     options = {"norm_order": "pre", "positions": "rotary", "num_layers": 2}
     options["block_options"] = ({"attention_window": 4}, {})

@@ -94,6 +94,7 @@ def test_a_cached_step_equals_the_whole_pass(options):
     check_decoding(*make(**options), options["dtype"])
 
 
+@pytest.mark.integration(quick=["2-float32-gemma3_text", "2-float32-qwen3_5_text", "2-float32-lstm"])
 @each_family
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("stride", [1, 2])
@@ -111,6 +112,7 @@ CACHES |= {family: {"key": (1, 6, 24)} for family in ("simple_rnn", "gru")}
 CACHES |= {family: {"key": (1, 6, 16)} for family in ("cnn", "plain_cnn")}
 
 
+@pytest.mark.integration(quick=["documents1-cnn", "documents0-cnn", "documents2-cnn"])
 @pytest.mark.parametrize("family", ["gpt2", "lstm", "cnn"])
 @pytest.mark.parametrize("documents", [[1, 1, 2, 2, 1, 1], [1, 1, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2]])
 def test_no_token_sees_later_ones_whatever_the_numbers_of_texts(family, documents):
@@ -123,6 +125,7 @@ def test_no_token_sees_later_ones_whatever_the_numbers_of_texts(family, document
     assert not changes[:-2].any() and changes[-2:].min() > 1e-3
 
 
+@pytest.mark.integration(quick=["gpt2", "gemma3_text", "qwen3_5_text", "lfm2", "plain_cnn"])
 @each_family
 def test_prefill_is_the_model_itself(family):
     config, model = make(family)

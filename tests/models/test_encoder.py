@@ -92,6 +92,7 @@ def test_the_order_of_tokens_matters(positions):
     assert np.abs(first[:, 0] - second[:, 0]).max() > 1e-3
 
 
+@pytest.mark.integration(quick=["float32-res_post", "mixed_bfloat16-res_post"])
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_optional_outputs(norm_order, dtype):

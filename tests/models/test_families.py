@@ -27,6 +27,7 @@ def test_every_family_has_a_row():
     assert {case.make for case in CASES.values()} == {names.configure for names in FAMILIES.values()}
 
 
+@pytest.mark.integration
 def test_no_other_file_of_tests_lists_the_families():
     """Tests of all families follow from the table; one that chooses some of them, for what they have, may name them."""
     lists = []
@@ -39,6 +40,7 @@ def test_no_other_file_of_tests_lists_the_families():
     assert_none(lists, "Only the tables in helpers name more than half of the families: take them from its table.")
 
 
+@pytest.mark.integration(quick=["albert", "gpt1", "granite", "granitemoehybrid"])
 @pytest.mark.parametrize("name", ATTENTION)
 def test_weight_names_and_shapes(name):
     with shapes_only():

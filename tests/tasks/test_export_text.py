@@ -218,6 +218,7 @@ def nested() -> keras.Model:
     return keras.Model(model.input, {"one": {"a": model.output, "b": model.output * 2}})
 
 
+@pytest.mark.integration(quick=["small-options7-labels must be a list of names"])
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [

@@ -137,6 +137,7 @@ def test_answers_agree_with_evaluate():
     assert all(row["label"] in questions.TEXTS for row in report["worst"])
 
 
+@pytest.mark.integration(quick=["token_classifier-val_f1-1", "<lambda>-val_f1-1"])
 @pytest.mark.parametrize(
     ("make", "monitor", "sign"),
     [

@@ -46,6 +46,7 @@ def loss(task, weights, **learns):
     return float(task.model.compute_loss(x, y, task.model(x), w))
 
 
+@pytest.mark.integration
 def test_the_loss_is_that_of_the_formula():
     """The sum of each text's weight times its cross entropy, by the number of texts."""
     task = tiny.classifier()

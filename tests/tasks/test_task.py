@@ -141,6 +141,7 @@ def test_accumulation_is_one_large_batch():
         np.testing.assert_allclose(one, accumulated, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_options_of_the_optimizer_by_their_names():
     task = tiny.classifier()
     task.fit(TEXTS, LABELS, beta_2=0.9, clip_norm=None, optimizer_options={"epsilon": 1e-8}, **{**FIT, "epochs": 1})

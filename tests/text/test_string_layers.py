@@ -92,6 +92,7 @@ def test_real_text_of_real_vocabularies(data_dir, vocabulary):
     assert time.process_time() - begin < 1
 
 
+@pytest.mark.integration(quick=["objects", "tensor"])
 @pytest.mark.parametrize(
     "texts",
     [

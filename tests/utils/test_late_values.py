@@ -33,6 +33,7 @@ def test_values_without_a_file_are_those_of_the_seed():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.integration
 def test_the_model_trains_and_is_saved(tmp_path):
     with late_values():
         model = build()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+import pytest
 
 from keras_transformers.families import bert
 from keras_transformers.models import encoder
@@ -18,6 +19,7 @@ def mean_distance(model, length=64):
     return (weights * distances).sum(-1).mean()
 
 
+@pytest.mark.integration
 def test_fresh_heads_look_at_near_tokens():
     keras.utils.set_random_seed(0)
     config = bert(100, num_layers=1, num_heads=4, hidden_dim=256, max_length=64, initializer_range=0.035)

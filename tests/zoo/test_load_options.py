@@ -74,11 +74,13 @@ def test_unknown_options_are_refused_before_any_work(task, options, message):
         zoo.load(NOWHERE, task, **options)
 
 
+@pytest.mark.integration
 def test_none_is_as_if_left_out():
     task = zoo.load("minilm_mini_en", "sentence_embedding", pooling=None, normalize=None, stride=None)
     assert task.options == zoo.load("minilm_mini_en", "sentence_embedding").options
 
 
+@pytest.mark.integration
 def test_options_from_iterators():
     """The checks read them, before the task does."""
     task = zoo.load("minilm_mini_en", "classification", weights=False, labels=iter(NAMES))
@@ -87,6 +89,7 @@ def test_options_from_iterators():
     assert [*task.options["pooling"]] == ["mean", "max"]
 
 
+@pytest.mark.integration
 def test_options_that_only_functions_had():
     task = zoo.load("minilm_mini_en", "masked_lm", weights=False, whole_word=True)
     assert task.options["whole_word"] is True

@@ -74,6 +74,7 @@ def test_damaged_options_of_a_task_are_errors(tmp_path):
         zoo.load(tmp_path / "model")
 
 
+@pytest.mark.integration(quick=["classification-classification"])
 @pytest.mark.parametrize("task", HEADS)
 @pytest.mark.parametrize("saved", HEADS)
 def test_every_task_starts_from_every_other(tmp_path, saved, task):

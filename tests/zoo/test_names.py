@@ -429,6 +429,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.integration(quick=["licence"])
 @pytest.mark.parametrize("name", FILTERS)
 def test_names_by_a_fact(name):
     value, fits = FILTERS[name]
@@ -438,6 +439,7 @@ def test_names_by_a_fact(name):
     assert zoo.names("*gpt*", bundled=True, **{name: value}) == [name for name in found if name == "gpt_mini_en"]
 
 
+@pytest.mark.integration(quick=["", "0_1", "1,5B", "1..5M"])
 @pytest.mark.parametrize(
     "number", [0, -5, True, 2.5, "", "M", "0", "1e6", "1..5M", "10 G", "٣M", "none", "1,5B", "9" * 400]
 )

@@ -42,6 +42,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.integration(quick=["convolution", "dense", "two dense", "groups"])
 @pytest.mark.parametrize("case", BY_HAND)
 def test_products_with_weights_and_their_chain(case):
     make, products, chain = BY_HAND[case]
@@ -50,6 +51,7 @@ def test_products_with_weights_and_their_chain(case):
     assert counted(make(), batch=3).multiply_adds == 3 * found.multiply_adds
 
 
+@pytest.mark.integration(quick=["dense", "convolution", "two dense", "groups"])
 @pytest.mark.parametrize("case", BY_HAND)
 def test_parameters_are_those_that_keras_counts_once_it_is_built(case):
     make, *_ = BY_HAND[case]
@@ -91,6 +93,7 @@ def test_a_loop_over_independent_parts_is_not_recurrent():
 ONE_POSITION = {"attention": 64 - 32 + 4, "attention, grouped heads": 48 - 16 - 8 + 4, "block": 192 - 32 + 4}
 
 
+@pytest.mark.integration(quick=["dense", "convolution", "groups", "two dense"])
 @pytest.mark.parametrize("case", BY_HAND)
 def test_one_position(case):
     found = counted(BY_HAND[case][0](), length=1)

@@ -27,6 +27,7 @@ def test_convolutions(kernel, length):
     assert length_of(layer, length) == max(1, math.ceil((length - 1) / (kernel - 1)))
 
 
+@pytest.mark.integration(quick=["2", "1"])
 @pytest.mark.parametrize("length", [1, 2, 8, 9, 10, 27, 28])
 def test_dilated_convolutions(length):
     def layer(depth):
@@ -50,6 +51,7 @@ def test_windows(length, reach, expected):
     assert length_of(Attention(2, dtype="float64"), length, attention_mask=mask) == expected
 
 
+@pytest.mark.integration(quick=["2-SimpleRNN", "25-SimpleRNN", "1-SimpleRNN"])
 @pytest.mark.parametrize("kind", ["SimpleRNN", "LSTM", "GRU"])
 @pytest.mark.parametrize("length", [1, 2, 25])
 def test_recurrent_layers(kind, length):

@@ -178,6 +178,7 @@ def test_paths_are_those_of_a_model_that_sees_one_side_or_both(task, name, is_ca
     assert (((0, last), (1, 0)) in edges["attention"]) is not is_causal
 
 
+@pytest.mark.integration
 def test_the_window_stays_inside_the_text(task):
     shown = run(task("classification"), Request("a film"))._replace(maps=(recorded_of(100, 2, 2, 4),), switched=())
 

@@ -14,6 +14,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.integration(quick=["6-convolutional", "9-convolutional", "2-convolutional"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length", [2, 6, 9])
 def test_it_is_as_long_as_that_of_keras_layers(kind, length):

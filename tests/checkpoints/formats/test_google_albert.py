@@ -99,6 +99,7 @@ def test_a_file_is_missing(tmp_path, name, message):
         find_stored(folder)
 
 
+@pytest.mark.integration(quick=["vocab_size-30000"])
 @pytest.mark.parametrize("key, value", [("vocab_size", 30000), ("hidden_size", 768), ("embedding_size", 128),
                                         ("num_hidden_groups", 3), ("intermediate_size", 3072)])  # fmt: skip
 def test_sizes_that_contradict_the_variables(tmp_path, key, value):
@@ -106,6 +107,7 @@ def test_sizes_that_contradict_the_variables(tmp_path, key, value):
         find_stored(albert_folder(tmp_path, albert_variables(), **{key: value}))
 
 
+@pytest.mark.integration(quick=["more1-lacks"])
 @pytest.mark.parametrize(
     "more, message",
     [

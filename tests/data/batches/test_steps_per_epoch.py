@@ -31,6 +31,7 @@ def epochs(dataset, number: int) -> list[list]:
     ]
 
 
+@pytest.mark.integration(quick=["options0-1", "options1-1", "options2-1", "options1-3"])
 @pytest.mark.parametrize("steps", [1, 3, PASS, 10, 2 * PASS, 20])
 @pytest.mark.parametrize("options", [{}, {"shuffle": False}, {"sizes": {"batch_tokens": 300}}])
 def test_they_are_parts_of_the_sequence_of_passes(id_rows, steps, options):

@@ -62,6 +62,7 @@ def jsonl(texts: list[str]) -> str:
     return "".join(json.dumps({"text": text}) + "\n" for text in texts)
 
 
+@pytest.mark.integration(quick=["haiku-crlf", "log-held out apart", "names-cr", "names-crlf"])
 @pytest.mark.parametrize("form", ["lines", "crlf", "cr", "documents", "held out apart"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_lines_of_any_length_that_are_copies(made, tmp_path, kind, form):

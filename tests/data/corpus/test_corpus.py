@@ -165,6 +165,7 @@ def test_one_character_is_too_little(write, tokenizer, tmp_path):
         make_corpus(write("a"), tokenizer, tmp_path / "corpus")
 
 
+@pytest.mark.integration(quick=["2-0.001", "2-0.05", "2-0.5", "2-0.3"])
 @pytest.mark.parametrize("share", [0.001, 0.05, 0.3, 0.5])
 @pytest.mark.parametrize("count", [2, 50, 3000])
 def test_both_sides_have_text_whatever_the_share(write, tokenizer, tmp_path, share, count):
@@ -204,6 +205,7 @@ def test_ids_by_a_table_are_those_of_the_library(tmp_path, monkeypatch, kind):
     assert corpus.facts == expected.facts and (corpus.facts.unknown_tokens > 50) == (kind == "character")
 
 
+@pytest.mark.integration
 def test_duplicates_across_the_split_are_counted(write, tokenizer, tmp_path):
     alone = make_corpus(write(sentences(3000)), tokenizer, tmp_path / "corpus").facts
     twice = make_corpus(write(sentences(3000) + sentences(3000).upper(), "b.txt"), tokenizer, tmp_path / "twice").facts
@@ -317,6 +319,7 @@ def test_a_file_that_changes_meanwhile(write, tokenizer, tmp_path):
     assert make_corpus(files, tokenizer, tmp_path / "corpus").facts.characters == len(text)
 
 
+@pytest.mark.integration
 def test_progress_is_told(write, tokenizer, tmp_path):
     told = []
     make_corpus(write(sentences(12_000)), tokenizer, tmp_path / "corpus", progress=lambda *done: told.append(done))
@@ -352,6 +355,7 @@ def test_settings_are_checked(write, tokenizer, tmp_path, options, message):
     assert not (tmp_path / "corpus").exists()
 
 
+@pytest.mark.integration
 def test_two_calls_on_one_folder(write, tokenizer, tmp_path):
     """The second is refused while the first one works, and finds its corpus afterwards."""
     errors = []

@@ -109,6 +109,7 @@ GAPS = {
 }
 
 
+@pytest.mark.integration(quick=["lstm-False-between-given", "lstm-False-in front-given"])
 @pytest.mark.parametrize("is_carried", [True, False], ids=["carried", "given"])
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -260,6 +261,7 @@ def test_fit_with_remat_and_xla(remat, jit_compile):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.integration(quick=["bool-None", "int32-None"])
 @pytest.mark.parametrize("linear_from", [None, 1])
 @pytest.mark.parametrize("dtype", ["bool", "int32", "uint8", "float32"])
 def test_masks_of_every_shape(dtype, linear_from):

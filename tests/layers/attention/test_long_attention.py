@@ -101,6 +101,7 @@ WINDOWS = pairwise(
 )
 
 
+@pytest.mark.integration(quick=["8-16-(0, 0)-2-none-0-True-float32"])
 @pytest.mark.parametrize("case", WINDOWS, ids=lambda case: "-".join(map(str, case.values())))
 def test_a_chunk_takes_the_keys_in_its_window(case):
     """As if the mask said all of it; with several texts in a row, too."""

@@ -62,6 +62,7 @@ def test_without_a_graph():
     np.testing.assert_array_equal(gradients(tenfold, X)[0], 10 * X)
 
 
+@pytest.mark.integration(quick=["inner-expected3-jit", "inner-expected3-symbolic"])
 @only_tensorflow
 @pytest.mark.parametrize("way", ["inside", "outside", "symbolic", "jit"])
 @pytest.mark.parametrize(

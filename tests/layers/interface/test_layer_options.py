@@ -64,6 +64,7 @@ def names_of(weights, *ends: str) -> list:
     return [weight for weight in weights if weight.path.endswith(ends)]
 
 
+@pytest.mark.integration(quick=["convolution", "feed-forward"])
 @pytest.mark.parametrize("name", DENSE)
 def test_options_of_dense_layers(name, tmp_path):
     """Each layer gets them, with draws of its own, and a file keeps them."""

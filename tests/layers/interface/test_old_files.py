@@ -37,6 +37,7 @@ def as_then(text: str) -> str:
     return json.dumps(old(json.loads(text)))
 
 
+@pytest.mark.integration(quick=["decoder"])
 @pytest.mark.parametrize("name", MODELS)
 def test_they_are_read(name, tmp_path):
     model = randomize(MODELS[name](), scale=0.3)

@@ -122,6 +122,7 @@ def test_a_begin_token_scores_the_first_one():
     assert task.score([""], ["the cat sat"])[0]["log_probability"] == pytest.approx(row["log_probability"])
 
 
+@pytest.mark.integration
 def test_a_model_without_an_end_token():
     task = causal_lm(end_token=False)
     row, behind_nothing = task.score(["the cat"])[0], task.score([""], ["the cat"])[0]

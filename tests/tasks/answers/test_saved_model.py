@@ -68,6 +68,7 @@ def test_exported_is_in_process(task, signatures, pairs):
     assert sorted(answer) == ["label", "probabilities", "truncated"]
 
 
+@pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(signatures):
     together = ask(signatures["serving_default"], HOSTILE)
     alone = [ask(signatures["serving_default"], [text]) for text in HOSTILE]
@@ -86,6 +87,7 @@ def test_the_log_names_the_final_folder_only(task, tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [f"SavedModel written to: {tmp_path / 'logged'}"]
 
 
+@pytest.mark.integration
 def test_no_rows(signatures):
     assert ask(signatures["serving_default"], [])["probabilities"].shape == (0, 2)
     assert ask(signatures["pair"], [], [])["label"].shape == (0,)

@@ -134,6 +134,7 @@ def test_several_labels_may_apply_and_batches_change_nothing(task):
         assert row["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
 
 
+@pytest.mark.integration
 def test_python_reads_as_the_graph_does(monkeypatch):
     """Without a trace, as on backends without TensorFlow: the method and the exported signature."""
     for module in (pair_scores, zero_shot):

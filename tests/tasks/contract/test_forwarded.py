@@ -72,6 +72,7 @@ def asked(task: Task, name: str) -> list[tuple[list, ...]]:
     return [columns, (*columns, columns[0])] if takes_both else [columns]
 
 
+@pytest.mark.integration(quick=["replaced_tokens", "masked_lm", "pretraining"])
 @pytest.mark.parametrize("name", NAMES)
 def test_help_names_the_keys_that_predict_returns(name):
     returned = set()

@@ -27,6 +27,7 @@ def task():
     return task
 
 
+@pytest.mark.integration
 def test_an_answer_continues_the_written_conversation(task):
     for variables, prompt in (({}, "u: the cat. a:"), ({"think": True}, "u: the cat. Hm. a:")):
         expected = task.generate([prompt], special_tokens=False, max_new_tokens=6)
@@ -63,6 +64,7 @@ def test_an_answer_ends_by_default(task):
     assert not row["truncated"]
 
 
+@pytest.mark.integration
 def test_no_special_tokens_are_added(task):
     """The template has written them: a tokenizer that adds some would add them twice."""
     from tokenizers import processors

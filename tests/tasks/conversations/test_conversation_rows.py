@@ -53,6 +53,7 @@ def test_answers_alone_are_labels(task):
         task.dataset([TALKS[0], []])
 
 
+@pytest.mark.integration
 def test_packed_conversations_give_the_loss_of_single_ones(task):
     """They do not attend to each other."""
     single, packed = (
@@ -75,6 +76,7 @@ def test_long_conversations_lose_their_end():
         task.dataset([[{"role": "user", "content": "a" * 90}, *TALKS[0][1:]]])
 
 
+@pytest.mark.integration(quick=["dict"])
 @pytest.mark.parametrize("form", ["split", "texts", "pair", "dict"])
 def test_validation_in_all_forms(task, form):
     given = {"split": {"validation_split": 0.5}, "texts": {"validation_data": TALKS[:2]}}

@@ -34,6 +34,7 @@ def test_windows_of_questions_are_read_once(task, monkeypatch):
     assert results.keys() == {"span_accuracy", "cross_entropy", "exact_match", "f1"}
 
 
+@pytest.mark.integration
 def test_questions_are_measured_as_they_are_answered(task):
     results, report = (
         work(QUESTIONS, ANSWERS, pairs=LONG) for work in (task.evaluate, lambda *a, **o: measure(task, *a, **o))

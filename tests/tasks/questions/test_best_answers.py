@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.integration(quick=["1-1-several texts", "1-1-windows overlap", "1-1-an empty context"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("max_answer_length", [1, 3, 30])
 @pytest.mark.parametrize("num_candidates", [1, 7])

@@ -44,6 +44,7 @@ def random_batches(names: list[str], seed: int, agreement: float = 0.8):
         yield np.where(real, true, nothing), logits.astype("float32"), *labels
 
 
+@pytest.mark.integration(quick=["1-no_begin", "2-shuffled", "0-shuffled", "1-shuffled"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("seed", range(3))
 def test_equal_to_seqeval(scheme, seed):

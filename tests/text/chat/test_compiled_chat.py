@@ -69,6 +69,7 @@ def test_prompts_are_those_of_transformers(name):
     assert refused < 300 and (refused > 20 or name not in ("chatml", "headers", "alternating"))
 
 
+@pytest.mark.integration
 def test_a_row_may_have_its_own_variables():
     source = "{% if enable_thinking %}T{% else %}F{% endif %}{{ mood | upper }}{{ enable_thinking is false }}"
     compiled = compile_chat(source, {}, {"enable_thinking": tf.bool, "mood": tf.string})

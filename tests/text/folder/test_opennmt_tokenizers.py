@@ -25,6 +25,7 @@ def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
     return ids
 
 
+@pytest.mark.integration
 def test_pieces_have_the_ids_of_the_vocabulary():
     tokenizer = made(TOKENS, MODEL)
     assert is_bare(tokenizer)

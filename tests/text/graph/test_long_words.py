@@ -77,6 +77,7 @@ def test_many_merges_at_once_give_the_librarys_ids():
         assert [text for text, a, b in zip(texts, ids, expected, strict=True) if a != b] == [], (seed, library.to_str())
 
 
+@pytest.mark.integration
 def test_digits_take_few_rounds():
     """Any two digits stand side by side in some token. A long number was one part, and took a round for each rank."""
     chance = random.Random(3)

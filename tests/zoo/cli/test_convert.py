@@ -188,6 +188,7 @@ def test_two_stacks_are_told_apart(tmp_path):
     assert printed(tmp_path / "old", tmp_path / "new")["sizes"].startswith("1 + 2 blocks, 4 heads, width 16")
 
 
+@pytest.mark.integration
 def test_a_bare_model_and_regression_have_no_labels(tmp_path):
     Task("masked_lm", config(), tokenizer()).save(tmp_path / "old")
     assert printed(tmp_path / "old", tmp_path / "new")["head"] == "BertForMaskedLM"

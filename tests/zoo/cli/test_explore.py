@@ -36,6 +36,7 @@ def test_every_kind_of_model_has_an_example(folders, tmp_path, name):
     assert (tmp_path / "page.html").stat().st_size > 20_000
 
 
+@pytest.mark.integration(quick=["options2-control character U+0007", "options1-1,000,000 characters"])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -66,6 +67,7 @@ def test_texts_of_a_file_are_searched(tmp_path):
     assert '"texts":["A cat in the sun.","The train was late."]' in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.integration
 def test_texts_that_cannot_be_searched_are_refused(folders, tmp_path):
     page, texts = tmp_path / "page.html", tmp_path / "texts.txt"
     command = ("explore", folders["classification"], "a film", "--html", page, "--among")

@@ -73,6 +73,7 @@ def test_copies_are_told(tmp_path, copied, kept, says, warns):
     assert len(leaks) == bool(copied) and all(warns in text for text in leaks)
 
 
+@pytest.mark.integration
 def test_lost_lines_are_looked_for_in_the_whole_text(tmp_path):
     late = "plain line of words here\n" * 4000
     for number, text in enumerate((late, late, late + "        return x  # ½ ² ﬁ\n" * 900)):

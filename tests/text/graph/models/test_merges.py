@@ -54,6 +54,7 @@ def librarys(vocabulary: dict[str, int], merges: Pairs, texts: list[str]) -> lis
     return [[token.id for token in library.tokenize(text)] for text in texts]
 
 
+@pytest.mark.integration(quick=["2-every split", "2-parts first", "6-parts first", "7-every split"])
 @pytest.mark.parametrize("order", ["parts first", "shuffled", "every split"])
 @pytest.mark.parametrize("seed", range(8))
 def test_ids_are_those_of_the_library(seed, order):

@@ -20,6 +20,7 @@ def library_of(vocabulary: dict[str, int], **options) -> Library:
     return library
 
 
+@pytest.mark.integration(quick=["1-100", "2-100", "2-4", "4-4"])
 @pytest.mark.parametrize("longest", [4, 100])
 @pytest.mark.parametrize("seed", range(6))
 def test_pieces_are_those_of_the_library(seed, longest):

@@ -31,6 +31,7 @@ def replaced(normalizer: normalizers.Normalizer, texts: list[str]) -> list[str]:
     return [text.decode() for text in tf.strings.unicode_encode(points, "UTF-8").numpy()]
 
 
+@pytest.mark.integration(quick=[" {2,}-", ' {2,}-"', " {2,}-x y", "''-"])
 @pytest.mark.parametrize("content", ['"', "", "x y"])
 @pytest.mark.parametrize("pattern", [*STRINGS, *map(Regex, PATTERNS)], ids=[*STRINGS, *PATTERNS])
 def test_text_equals_the_library(pattern, content):

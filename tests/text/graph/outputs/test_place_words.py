@@ -56,6 +56,7 @@ def test_no_texts_and_bytes_that_are_not_text():
     assert found["offsets"].numpy().tolist() == [[[0, 1], [2, 3]]]
 
 
+@pytest.mark.integration
 def test_a_saved_model_needs_no_state():
     spec = tf.TensorSpec([None], tf.string)
 
