@@ -189,7 +189,7 @@ BAD = {
     "it does not write what a system message says": CHAT.replace(
         "ns.instruction = message.content", "ns.instruction = 'other'"
     ),
-    "it fails": CHAT.replace("Judge", "{{ strftime_now('%Y') }}"),
+    "it fails: 'it writes the date": CHAT.replace("Judge", "{{ strftime_now('%Y') }}"),
 }
 
 

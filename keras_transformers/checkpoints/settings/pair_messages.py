@@ -9,11 +9,12 @@ from typing import Any
 from jinja2 import TemplateError
 
 from keras_transformers.text.chat.sandbox import compiled
-from keras_transformers.text.folder.class_options import CONFIG, content
+from keras_transformers.text.chat.template_files import DEFAULT, FILE, read_chat_templates, template_tokens
+from keras_transformers.text.folder.class_options import CONFIG
+from keras_transformers.text.folder.kept_files import Kept, roles_in
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
 
-TEMPLATE = "chat_template.jinja"
 ROLES = {"system": "{prompt}", "query": "{query}", "document": "{document}"}  # and our fields for their contents
 FORMATS = ("flat", "structured")
 
@@ -34,7 +35,7 @@ def read_pair_template(folder: str | Path, form: str, variables: Mapping[str, An
     Raises:
         ValueError: There is no template, it fails, or it does more with contents than to put them between fixed texts.
     """
-    path, source = _source(Path(folder))
+    path, source = _source(Path(folder), _files(Path(folder)))
     plain, prompted = (_marked(path, source, roles, form, variables) for roles in (("query", "document"), (*ROLES,)))
     text, instruction = plain, ""
     if ROLES["system"] in prompted:
@@ -47,17 +48,18 @@ def read_pair_template(folder: str | Path, form: str, variables: Mapping[str, An
     return _parted(path, text, _special_tokens(Path(folder))) | {"instruction": instruction}
 
 
-def _source(folder: Path) -> tuple[Path, str]:
+def _source(folder: Path, files: Kept) -> tuple[Path, str]:
     """Return the text of a folder's template, and the file that holds it."""
-    if (path := folder / TEMPLATE).is_file():
-        return path, path.read_text(encoding="utf-8")
-    path = folder / CONFIG
-    given = read_object(path).get("chat_template") if path.is_file() else None
-    if isinstance(given, list):
-        given = {entry.get("name"): entry.get("template") for entry in given if isinstance(entry, dict)}.get("default")
-    if not isinstance(given, str):
+    path, templates = folder / (FILE if FILE in files else CONFIG), read_chat_templates(files)
+    if DEFAULT not in templates:
         raise _unfit(path, "there is no chat_template")
-    return path, given
+    return path, templates[DEFAULT]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    if (folder / CONFIG).is_file():
+        read_object(folder / CONFIG)  # which names a file that is no JSON object
+    return {name: (folder / name).read_bytes() for name in (FILE, CONFIG) if (folder / name).is_file()}
 
 
 def _unfit(path: Path, reason: str) -> ValueError:
@@ -81,8 +83,9 @@ def _rendered(
     marks = {role: f" \n <<{role}&{filler}>> \n " for role in roles}
     as_parts = form == "structured"
     given = {role: [{"type": "text", "text": mark}] if as_parts else mark for role, mark in marks.items()}
+    files = _files(path.parent)
     messages = [{"role": role, "content": content} for role, content in given.items()]
-    usual = {"add_generation_prompt": False, **_names(path.parent)}
+    usual = {"add_generation_prompt": False, "strftime_now": _no_date, **template_tokens(files, roles_in(files))}
     text = _render(path, source, {"messages": messages, **usual, **variables})
     if any(field in text for field in ROLES.values()):
         raise _unfit(path, f"it writes one of {[*ROLES.values()]} itself")
@@ -100,12 +103,8 @@ def _render(path: Path, source: str, variables: Mapping[str, Any]) -> str:
         raise _unfit(path, f"it fails: {shown(str(error))}") from error
 
 
-def _names(folder: Path) -> dict[str, str]:
-    """Return the special tokens that templates have as variables, such as `bos_token`."""
-    path = folder / CONFIG
-    values = read_object(path) if path.is_file() else {}
-    named = {key: content(value) for key, value in values.items() if key.endswith("_token")}
-    return {key: token for key, token in named.items() if token}
+def _no_date(form: str) -> str:
+    raise TemplateError("it writes the date, and would be run once, when the model is loaded")
 
 
 def _special_tokens(folder: Path) -> list[str]:

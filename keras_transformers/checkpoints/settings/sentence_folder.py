@@ -9,12 +9,13 @@ from typing import Any
 
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import SAFE, Tensor
-from keras_transformers.checkpoints.settings.pair_messages import TEMPLATE, written_pair_template
+from keras_transformers.checkpoints.settings.pair_messages import written_pair_template
 from keras_transformers.checkpoints.settings.sentence_layers import ACTIVATIONS, SCORES, VECTOR, module_of
 from keras_transformers.checkpoints.settings.sentence_modules import MASKED, MODULES, SPLADE, STATIC
 from keras_transformers.checkpoints.settings.sentence_transformers import CONFIG, LENGTH, POOLINGS
 from keras_transformers.checkpoints.settings.sparse_encoder import model_settings, pooling_settings
 from keras_transformers.families.table import OF_VECTORS
+from keras_transformers.text.chat.template_files import FILE as TEMPLATE_FILE
 
 MODELS = "sentence_transformers.models"
 SPARSE = "sentence_transformers.sparse_encoder.models"  # as versions 5 and 6 read it
@@ -85,7 +86,7 @@ def write_sentence_transformer(
     paths = [f"{index}_{kind}" if index else "" for index, (kind, _) in enumerate(modules)]
     _write(Path(folder, MODULES), _listed(paths, [kind for kind, _ in modules]))
     if pair_template:
-        Path(folder, TEMPLATE).write_text(written_pair_template(pair_template), encoding="utf-8")
+        Path(folder, TEMPLATE_FILE).write_text(written_pair_template(pair_template), encoding="utf-8")
     if not is_static:
         task = {} if ways or sparse else _scoring_task(score_tokens, pair_template)
         _write(Path(folder, LENGTH), {"max_seq_length": max_length, "do_lower_case": False, **task})

@@ -40,8 +40,10 @@ CONFIGS = {
 MODELS = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}
 # A head that is affine behind the last norm: only then is a logit the sum of what was added.
 AFFINE = [
-    name for name, config in CONFIGS.items() if config.norm_order == "pre" and config.kind != "encoder"
-]  # fmt: skip
+    name
+    for name, config in CONFIGS.items()
+    if config.norm_order == "pre" and config.kind != "encoder" and config.head_transform != "all"
+]
 IDS = np.array([[3, 7, 9, 21, 5]], "int32")
 
 
