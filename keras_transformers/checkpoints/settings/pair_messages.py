@@ -99,7 +99,7 @@ def _rendered(
 def _render(path: Path, source: str, variables: Mapping[str, Any]) -> str:
     try:
         return compiled(source).render(**variables)
-    except (TemplateError, TypeError, ValueError, KeyError, RecursionError) as error:
+    except Exception as error:  # whatever a template does, also without memory or recursion
         raise _unfit(path, f"it fails: {shown(str(error))}") from error
 
 
