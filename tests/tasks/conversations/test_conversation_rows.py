@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+from arrays import to_numpy
 from generating import CORPUS
 
 from keras_transformers.families import gpt2
@@ -101,6 +102,30 @@ def test_a_model_learns_to_answer(tmp_path):
 
     task.save(tmp_path / "chat")
     assert zoo.load(tmp_path / "chat").chat(TALKS[1][:1]) == "dog"
+
+
+@pytest.mark.integration
+def test_adapters_beside_a_frozen_half_precision_model_learn_to_answer(tmp_path):
+    import zoo
+
+    base, options = task_of(), {"batch_size": 8, "verbose": 0, "dataset_options": {"packing": None}}
+    shifted = [[question, *TALKS[i - 1][1:]] for i, (question, *_) in enumerate(TALKS)]  # other words are right
+    base.fit(shifted * 8, epochs=25, learning_rate=5e-3, **options)
+    base.save(tmp_path / "base")
+    task = zoo.load(tmp_path / "base", lora_rank=8, dtype="bfloat16", seed=0)
+    frozen = {weight.path: to_numpy(weight) for weight in task.model.non_trainable_weights}
+    assert {weight.name for weight in task.model.trainable_weights} == {"lora_kernel_a", "lora_kernel_b"}
+    before = measure(task, TALKS)
+    task.fit(TALKS * 8, epochs=15, learning_rate=1e-2, **options)
+    after = measure(task, TALKS)
+    assert before["exact_match"] <= 50  # the second answers repeat the first ones, which are given
+    assert after["exact_match"] == 100, after
+    for weight in task.model.non_trainable_weights:
+        np.testing.assert_array_equal(to_numpy(weight), frozen[weight.path])
+
+    task.save(tmp_path / "chat")
+    merged = zoo.load(tmp_path / "chat", dtype="bfloat16")
+    assert [merged.chat(talk[:1]) for talk in TALKS] == [task.chat(talk[:1]) for talk in TALKS]
 
 
 def test_the_plain_template_is_for_models_without_one(task):
