@@ -82,17 +82,19 @@ class GenerationService:
         service.prefixes = {form: tf.nest.map_structure(tf.convert_to_tensor, each) for form, each in prefixes.items()}
         return service
 
-    def storing(self, prefixes: Mapping[str, Prefix]) -> GenerationService:
-        """Return the service of texts behind a prefix, by their form, to be saved: the module has the prefixes, too."""
-        service = copy.copy(self)
-        service.module = tf.Module()
+    def storing(self) -> GenerationService:
+        """Return a service to be saved, in whose module `store` puts prefixes."""
+        service, module = self.behind({}), tf.Module()
         for name in ("graph", "weights", "output_matrix"):
-            setattr(service.module, name, getattr(self.module, name))
-        service.module.prefixes = service.prefixes = {
-            form: tf.nest.map_structure(lambda x: tf.Variable(x, trainable=False), each)
-            for form, each in prefixes.items()
-        }
+            setattr(module, name, getattr(self.module, name))
+        service.module = module
         return service
+
+    def store(self, form: str, prefix: Prefix) -> None:
+        """Put a prefix before all texts of a form, as variables of the module."""
+        stored = tf.nest.map_structure(lambda x: tf.Variable(x, trainable=False), prefix)
+        setattr(self.module, f"prefix_of_{form}", stored)
+        self.prefixes = {**self.prefixes, form: stored}
 
     def write(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding,

@@ -243,7 +243,9 @@ class Writing(ScoredWriting):
         ids = None if prefix is None else self.prefix_ids(prefix, True, request)
         with merged_service(self) as service:
             service.output_matrix.refresh()
-            service = service if ids is None else service.storing({TEXTS: service.prefix(ids)})
+            if ids is not None:
+                service = service.storing()
+                service.store(TEXTS, service.prefix(ids))
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
             functions |= self.choose_functions(service, request, num_sequences, decoding)
