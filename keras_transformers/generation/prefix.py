@@ -12,6 +12,8 @@ from keras import ops
 from keras_transformers.generation.program import Program
 from keras_transformers.utils.compiled import Compiled
 from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.text_checks import check_texts
+from keras_transformers.utils.untrusted import shown
 
 MOST_KEPT = 4  # prefixes; each takes the memory of the cache of one row
 
@@ -53,6 +55,13 @@ class PrefixStates:
         mask = np.arange(len(ids), dtype="int32")[None] < len(ids) - 1  # all but the last token: (1, F)
         blocks = self._read({"token_ids": token_ids, "padding_mask": mask.astype("int32")})
         return Prefix(ops.convert_to_tensor(token_ids[0]), blocks)
+
+
+def check_prefix(prefix: Any) -> None:
+    """Raise a `ValueError` if a prefix is no str, or not valid Unicode."""
+    if not isinstance(prefix, str):
+        raise ValueError(f"prefix is one str, for all texts: received {shown(prefix)}.")
+    check_texts("prefix", [prefix])
 
 
 def fingerprint(variables: Sequence[Any]) -> list[Tensor]:

@@ -213,10 +213,15 @@ def walk(
     return states, new_cache, scores
 
 
+def goes_by_length(config: TransformerConfig) -> bool:
+    """Return whether the scale of a block's positions depends on the length of each text."""
+    scalings = (config.block(index, "decoder").rotary_scaling for index in range(config.num_blocks("decoder")))
+    return any(scaling is not None and scaling.by_length for scaling in scalings)
+
+
 def _length_input(config: TransformerConfig) -> dict[str, Tensor]:
     """Return the input of the lengths of texts, if the scale of a block's positions depends on them."""
-    scalings = (config.block(index, "decoder").rotary_scaling for index in range(config.num_blocks("decoder")))
-    if not any(scaling is not None and scaling.by_length for scaling in scalings):
+    if not goes_by_length(config):
         return {}
     return {"text_lengths": keras.Input((1,), dtype="int32", name="text_lengths")}
 

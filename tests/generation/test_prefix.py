@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from arrays import to_numpy
+from decoder_cases import LONG
 from decoding import make_room
 from generating import PROMPTS, causal_lm, ids_of, small_generator
 from small_decoders import small_config, whole
+from translating import seq2seq_lm
 
 from keras_transformers.generation.prefix import MOST_KEPT, PrefixStates, fingerprint
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill, step
+from keras_transformers.tasks import Task
+from keras_transformers.text.tokenizer import Tokenizer
 
 PREFIX = [4, 9, 13, 2, 8, 8, 21, 5, 17, 3]
 TEXT, TEXTS = "one, two, the cat sat. ", ["naïve 😀 smile", "", "mat"]  # no token joins the prefix and one of these
@@ -63,11 +67,13 @@ def test_padding_changes_no_state_behind_a_prefix(family):
     outputs = step(config, model, padded=True)(new | {"padding_mask": real})["cache"]
     mask = (np.arange(6) < lengths).astype("int32")
     expected = prefill(config, model)(whole(ids * mask, mask))["cache"]
+    assert any("state_inputs" in block for block in outputs)
     for block, right in zip(outputs, expected, strict=True):
         for name in [name for name in block if name.startswith("state_")]:
             np.testing.assert_allclose(to_numpy(block[name]), to_numpy(right[name]), atol=1e-5)
 
 
+@pytest.mark.integration
 def test_states_are_kept_until_the_weights_change():
     generator = small_generator("gpt2", num_layers=1)
     states = PrefixStates(generator.model, generator.program, lambda function: function)
@@ -139,6 +145,17 @@ def test_a_prompt_that_is_too_long_loses_its_own_beginning(task):
 
 
 def test_wrong_prefixes_are_refused(task):
-    for wrong, told in [(["a"], "must be str|is no str|text"), ("", "no tokens"), (TEXT * 4, "Shorten the prefix")]:
+    for wrong, told in [(["a"], "prefix is one str"), ("", "no tokens"), (TEXT * 4, "Shorten the prefix")]:
         with pytest.raises(ValueError, match=told):
             task.generate(["mat"], prefix=wrong, max_new_tokens=8)
+
+
+def test_models_that_cannot_have_a_prefix_refuse_it():
+    with pytest.raises(ValueError, match="this model has an encoder"):
+        seq2seq_lm().generate(["a b"], prefix="a")
+    tokenizer = Tokenizer.train(["the cat sat"], 270, model="byte_pair")
+    options = {"vocabulary_size": tokenizer.vocabulary_size, "num_heads": 2}
+    options["rotary_scaling"] = LONG | {"original_length": 8}
+    task = Task("causal_lm", small_config("phi3", **options), tokenizer)
+    with pytest.raises(ValueError, match="longrope"):
+        task.generate(["a"], prefix="the cat", max_new_tokens=2)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from keras_transformers.generation.prefix import check_prefix
 from keras_transformers.generation.request import MOST, Request
+from keras_transformers.models.decoder import goes_by_length
 from keras_transformers.tasks.answers.services import current_service
 from keras_transformers.tasks.answers.writing_setup import WritingSetup
-from keras_transformers.text.tokenizer import check_texts
 
 
 class PrefixedWriting(WritingSetup):
@@ -41,14 +42,14 @@ class PrefixedWriting(WritingSetup):
             ValueError: The model has an encoder, or positions whose scale depends on the length of a text; `prefix` is
                 no str, has no tokens, or leaves no room.
         """
+        check_prefix(prefix)
         if self.has_source:
             raise ValueError("prefix is for decoders, which continue texts; this model has an encoder. Leave it out.")
-        if self.service.program.by_length:
+        if goes_by_length(self.setup.config):
             raise ValueError(
                 "prefix is read before the lengths of the texts are known, on which the positions of this model depend "
                 "(longrope). Put the prefix before each text instead."
             )
-        check_texts("prefix", [prefix])
         ids = self.setup.tokenizer.encode([prefix], special_tokens=special_tokens)[0].ids
         if not ids:
             raise ValueError(f"prefix has no tokens: received {prefix!r}. Leave it out.")

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from keras_transformers.generation.decoding import Decoding
 from keras_transformers.generation.prompts import CHATS
 from keras_transformers.generation.request import Request
 from keras_transformers.tasks.answers.services import check_exportable
@@ -214,10 +215,10 @@ class ChatWriting(Writing):
         has_number = "max_new_tokens" in {*options, *self.generation}
         new_tokens = None if has_number else self._new_tokens
 
-        def signatures(service: Any, request: Request, *sizes: Any) -> dict[str, Any]:
+        def signatures(service: Any, request: Request, sequences: int, decoding: Decoding) -> dict[str, Any]:
             if system is not None:
                 service.store(CHATS, service.prefix(self.prefix_ids(system[1], False, request)))
-            return compiled.signatures(service, request, *sizes, new_tokens)
+            return compiled.signatures(service, request, sequences, decoding, new_tokens)
 
         return signatures
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keras_transformers.generation.prefix import check_prefix
 from keras_transformers.text.chat.template import ChatTemplate, Message
-from keras_transformers.utils.text_checks import check_texts
 
 REMEDY = "Put it into the messages, without prefix."
 
@@ -33,7 +33,7 @@ def system_text(template: ChatTemplate, prompt: str, variables: Mapping[str, Any
     >>> system_text(template, "Be brief.", {})
     '<system>Be brief.'
     """
-    check_texts("prefix", [prompt])
+    check_prefix(prompt)
     talk = [system_message(prompt), {"role": "user", "content": "a"}]
     try:
         texts = [template.render(talk[:size], add_generation_prompt=False, **variables) for size in (1, 2)]
