@@ -134,9 +134,9 @@ class Writing(ScoredWriting):
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
                 `prefix`, a str before every prompt, such as a long instruction: it is read once, and its state is kept
-                for later calls until the weights change. Its tokens, with those that the tokenizer puts before a text,
-                stand before those of the prompt alone: no token joins the two. A prompt that is too long loses its
-                own beginning, not the prefix. Decoders only;
+                for later calls until the weights change. The two are tokenized apart, and no token joins them; special
+                tokens before a text come before the prefix. A prompt that is too long loses its beginning, the prefix
+                stays. Decoders only;
                 `special_tokens` (True); False for texts in which a chat template has written them: none are added, and
                 a text that is too long is refused;
                 `batch_size` (16), prompts at a time, of similar length; `verbose`, as for `OnePass.predict`.
