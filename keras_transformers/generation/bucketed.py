@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -12,6 +14,7 @@ import numpy as np
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.batching import bucket, power_of_two
 from keras_transformers.generation.decoding import SAMPLES, Decoding
+from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import TEXTS, check_answer
@@ -49,7 +52,15 @@ class BucketedService:
         self.model, self.readers, self.longest = model, readers, readers[TEXTS].longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
+        self.prefixes: Mapping[str, Prefix] = {}
+        self.prefix = PrefixStates(model, self.program, partial(Compiled, model))
         self._compiled: dict[Decoding, dict[str, Compiled]] = {}
+
+    def behind(self, prefixes: Mapping[str, Prefix]) -> BucketedService:
+        """Return the service of texts behind a prefix, by their form; it shares the compiled programs."""
+        service = copy.copy(self)
+        service.prefixes = prefixes
+        return service
 
     def answer(
         self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
@@ -101,7 +112,10 @@ class BucketedService:
         self, texts: Sequence[str], number: int, request: Request, decoding: Decoding, form: str
     ) -> tuple[State, Request, dict[str, list]]:
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
-        prompts = self.readers[form](texts, request.max_new_tokens)
+        prefix: Any = self.prefixes.get(form, ())
+        reader: Any = self.readers[form]
+        read = partial(reader.behind, np.asarray(prefix.token_ids)) if prefix else reader
+        prompts = read(texts, request.max_new_tokens)
         lengths = prompts.lengths
         limit = np.minimum(lengths + request.max_new_tokens, self.longest)
         limit = np.where(prompts.error == "", limit, lengths).astype(np.int32)
@@ -111,7 +125,7 @@ class BucketedService:
         index = np.minimum(np.arange(power_of_two(len(texts))), len(texts) - 1)
         source = {name: column[index] for name, column in prompts.source.items()}
         inputs = (prompts.token_ids[index], lengths[index], limit[index], request.rows(index), source)
-        state, request = self._run(decoding, "start", *inputs, number, room)
+        state, request = self._run(decoding, "start", *inputs, prefix, number, room)
         return state, request, {"truncated": prompts.truncated.tolist(), "error": prompts.error.tolist()}
 
     def _run(self, decoding: Decoding, name: str, *inputs: Any) -> Any:
@@ -123,11 +137,11 @@ class BucketedService:
     def _compile(self, decoding: Decoding) -> dict[str, Compiled]:
         own = decoding.program(self.program)
 
-        def start(token_bytes, prompts, lengths, limit, request, source, number, room):
-            return own.start(decoding.method, prompts, lengths, limit, request, number, source, room)
+        def start(token_bytes, prompts, lengths, limit, request, source, prefix, number, room):
+            return own.start(decoding.method, prompts, lengths, limit, request, number, source, room, prefix)
 
         def advance(token_bytes, state, request, turns):
             program = dataclasses.replace(own, token_bytes=token_bytes)
             return program.advance(decoding.method, state, request, turns)
 
-        return {"start": Compiled(self.model, start, static=(6, 7)), "advance": Compiled(self.model, advance)}
+        return {"start": Compiled(self.model, start, static=(7, 8)), "advance": Compiled(self.model, advance)}

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.generation.decoding import Decoding
-from keras_transformers.generation.graph_text import first_error
+from keras_transformers.generation.graph_text import first_error, parameter_specs, request_of
 from keras_transformers.generation.prompts import CHATS
 from keras_transformers.generation.request import Request, sampling_parameters_of
-from keras_transformers.generation.service import STOP, GenerationService, parameter_specs, request_of, squeezed, tiled
+from keras_transformers.generation.service import STOP, GenerationService, squeezed, tiled
 from keras_transformers.text.chat.compiled_chat import compile_chat
 from keras_transformers.text.chat.template import ChatTemplate
 from keras_transformers.utils.untrusted import shown
@@ -21,6 +21,7 @@ ROLE, CONTENT = (tf.TensorSpec([None, None], tf.string, name=name) for name in (
 NO_MESSAGES = "The conversation has no messages."
 LOST = "A content has no role: give it one, or an empty content."
 NO_ROLE = "A message without a role stands before others: roles are empty only behind the last message."
+OTHER_SYSTEM = "The template writes the system prompt of this export in another way for this conversation."
 UNKNOWN_ROLE = "A role is unknown: expected one of {roles}."
 
 
@@ -31,21 +32,36 @@ class CompiledTemplate:
         template: The template.
         variables: Values that the template reads, by name.
         inputs: Variables that are inputs of the signatures, each (B,), with an example: bool or str.
+        system: A system prompt before each conversation, and how the template writes it, which the texts then lack.
 
     Raises:
         ValueError: A part of the template cannot be compiled; the message names it.
     """
 
-    def __init__(self, template: ChatTemplate, variables: Mapping[str, Any], inputs: Mapping[str, bool | str]):
-        self.template = template
+    def __init__(
+        self,
+        template: ChatTemplate,
+        variables: Mapping[str, Any],
+        inputs: Mapping[str, bool | str],
+        system: tuple[str, str] | None = None,
+    ):
+        self.template, self.system = template, system
         self.inputs = {name: _spec(name, value) for name, value in inputs.items()}
         values = {"tools": None, "documents": None, "add_generation_prompt": True, **template.tokens, **variables}
         self._write_out = compile_chat(template.source, values, {name: x.dtype for name, x in self.inputs.items()})
 
     def __call__(self, role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the texts and the errors of conversations, string (B,), from string (B, M) for M messages."""
-        text, error = self._write_out(role, content, **dict(zip(self.inputs, values, strict=True)))
-        return text, first_errors(conversation_errors(role, content, self.template), error)
+        wrong = conversation_errors(role, content, self.template)
+        values_by_name = dict(zip(self.inputs, values, strict=True))
+        if self.system is None:
+            text, error = self._write_out(role, content, **values_by_name)
+            return text, first_errors(wrong, error)
+        prompt, beginning = self.system
+        role, content = _with_first(role, "system"), _with_first(content, prompt)
+        text, error = self._write_out(role, content, **values_by_name)
+        text, is_behind = _behind(text, beginning)
+        return text, first_error(first_errors(wrong, error), ~is_behind, OTHER_SYSTEM)
 
     def signatures(
         self,
@@ -95,6 +111,18 @@ def check_inputs(inputs: Mapping[str, Any]) -> None:
     """Raise a `ValueError` if an input of the template has an example that is neither bool nor str."""
     if wrong := {name: value for name, value in inputs.items() if not isinstance(value, (bool, str))}:
         raise ValueError(f"template_inputs have a bool or a str each, an example: received {shown(wrong)}.")
+
+
+def _with_first(column: tf.Tensor, value: str) -> tf.Tensor:
+    return tf.pad(column, [[0, 0], [1, 0]], constant_values=value)  # (B, M + 1)
+
+
+def _behind(text: tf.Tensor, beginning: str) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the rest of texts (B,) behind a beginning, and which texts have it, boolean (B,)."""
+    size = len(beginning.encode())
+    long = tf.strings.join([text, " " * size])  # `substr` refuses places outside
+    rest = tf.strings.substr(long, tf.fill(tf.shape(text), size), tf.maximum(tf.strings.length(text) - size, 0))
+    return rest, tf.strings.substr(long, 0, size) == beginning
 
 
 def _spec(name: str, example: bool | str) -> tf.TensorSpec:

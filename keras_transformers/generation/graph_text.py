@@ -1,18 +1,21 @@
-"""Text in and out of generation as TensorFlow ops: readers, the writer, and stop strings."""
+"""Text in and out of generation as TensorFlow ops: readers, the writer, stop strings and requests from outside."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation import prompts
 from keras_transformers.generation.prompts import Prompts
+from keras_transformers.generation.request import SAMPLING_PARAMETERS, Request, out_of_range, range_of
 from keras_transformers.generation.spelling import Spelling
 from keras_transformers.generation.state import Written
-from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStrings
+from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings
 from keras_transformers.text.graph.compile import TextGraph
 from keras_transformers.text.graph.streams.streams import keep
-from keras_transformers.text.strings import BLANK
+from keras_transformers.text.strings import BLANK, with_rows
 
 
 class PromptReader:
@@ -23,6 +26,8 @@ class PromptReader:
         graph: The tokenizer.
         max_length: Tokens of prompt and text together, at most.
     """
+
+    is_cutting = True  # too long prompts; a `ChatReader` refuses them
 
     def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
         self.config, self.graph, self.max_length = config, graph, max_length
@@ -43,6 +48,23 @@ class PromptReader:
         token_ids = tf.where(is_begin, first or 0, encoded["token_ids"])
         return Prompts(token_ids, tf.maximum(count, 1), {}, is_cut, error)
 
+    def behind(self, prefix: tf.Tensor, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
+        """Return the prompts of text (B,) behind a prefix, int32 (F,).
+
+        They begin with the prefix's last token, and the tokenizer adds none; `lengths` are of prefix and prompt.
+        """
+        size = tf.size(prefix)
+        room = self.max_length - max_new_tokens - size  # (B,)
+        ids, is_cut = self._cut(text, tf.maximum(room, 1))
+        error = first_error(error, room < 1, prompts.NO_ROOM.format(max_length=self.max_length))
+        if not self.is_cutting:
+            error = first_error(error, is_cut, prompts.TOO_LONG.format(max_length=self.max_length))
+        token_ids = tf.concat(
+            [tf.fill([tf.size(text), 1], prefix[-1]), ids.to_tensor(self.config.fill_id)], 1
+        )  # (B, P)
+        lengths = size + tf.cast(ids.row_lengths(), tf.int32)  # (B,)
+        return Prompts(token_ids, lengths, {}, is_cut & self.is_cutting, error)
+
     def _cut(self, text: tf.Tensor, room: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Return the last ids of texts (B,) that fit in the room, int32 (B,), and whether some did not, (B,)."""
         ids = self.graph.tokenize(text)  # (B, None)
@@ -58,6 +80,8 @@ class ChatReader(PromptReader):
     Args:
         config, graph, max_length: As for `PromptReader`.
     """
+
+    is_cutting = False
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
         """Return the prompts of text (B,), given `max_new_tokens` int32 (B,) and the errors so far, string (B,)."""
@@ -129,6 +153,39 @@ def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
     strings = tf.cast(tf.io.decode_raw(stop, tf.uint8, fixed_length=longest), tf.int32)  # (B, n, M)
     place = tf.range(longest) - longest + lengths[:, :, None]  # aligns them on the right: (B, n, M)
     return StopStrings(tf.gather(strings, tf.maximum(place, 0), batch_dims=2), lengths), too_much
+
+
+def parameter_specs(names: Iterable[str]) -> list[tf.TensorSpec]:
+    """Return the specs (B,) of sampling parameters."""
+    return [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
+
+
+def request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
+    """Return the request of a call of the signature, and the errors of its rows, string (B,).
+
+    A row with an error gets neutral parameters.
+
+    Args:
+        parameters: Sampling parameters by name, each (B,).
+        stop: string (B, n), empty for none.
+        rows: int32, B.
+    """
+    columns = with_rows({**parameters, "stop": stop}, rows)
+    parameters = {name: columns[name] for name in parameters}
+    strings, too_much = stop_bytes(columns["stop"])
+    error = tf.fill([rows], "")
+    for name, failed in out_of_range(parameters).items():
+        error = first_error(error, failed, f"{name} {range_of(SAMPLING_PARAMETERS[name])}.")
+    error = first_error(error, too_much, TOO_MUCH)
+    neutral = {
+        name: tf.fill([rows], tf.constant(parameter.neutral, parameter.dtype))
+        for name, parameter in SAMPLING_PARAMETERS.items()
+    }
+    parameters = {name: tf.where(error == "", column, neutral[name]) for name, column in parameters.items()}
+    none = tf.zeros([rows, 0], tf.int32)
+    return Request(**neutral | parameters, stop=strings, bias_ids=none, bias_values=tf.cast(none, tf.float32),
+                   choices=tf.zeros([rows, 0, 1], tf.int32),
+                   allowed=tf.ones([rows, 0], tf.bool), sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
 
 
 class Writer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import keras
 from keras import ops
@@ -52,6 +52,7 @@ class Program:
         by_length: Whether the scale of rotary positions depends on the length of a text: the model takes
             `text_lengths`, here the tokens of prompt and text at most, so that it is the same from the first token to
             the last one.
+        read_on: `step` for prompts behind a prefix, which are padded: blocks with a state take a `padding_mask`.
     """
 
     prefill: Callable
@@ -64,10 +65,11 @@ class Program:
     attends: bool = True
     shares_ids: bool = True
     by_length: bool = False
+    read_on: Any = None
 
     def start(
         self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
-        source: dict[str, Tensor], room: Tensor | int | None = None,
+        source: dict[str, Tensor], room: Tensor | int | None = None, prefix: Any = (),
     ) -> tuple[State, Request]:  # fmt: skip
         """Run the forward pass over the prompts.
 
@@ -76,26 +78,35 @@ class Program:
 
         Args:
             method: Method that chooses tokens.
-            prompts: int32 (B, P), padded on the right.
-            lengths: int32 (B,), at least 1.
+            prompts: int32 (B, P), padded on the right; behind a prefix they begin with its last token.
+            lengths: int32 (B,), at least 1; tokens of prefix and prompt.
             limit: int32 (B,), tokens of prompt and text at most.
             request: Request of B rows.
             number: n, texts or beams for each prompt: int, or an int32 scalar tensor.
             source: Inputs of the encoder, if there is one: `encoder_token_ids` and `encoder_padding_mask`, both int32
                 (B, S); for any other model, `{}`.
             room: Places for new tokens after P, where it must be known beforehand (JAX); as many as needed when None.
+            prefix: A `prefix.Prefix` before each prompt; of a model without encoder.
 
         Returns:
             The state and the request of B * n rows; rows of the first prompt come first.
         """
-        longest = ops.shape(prompts)[1]
-        mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - 1, 1), "int32")  # (B, P)
-        cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source, **self._lengths(limit)})["cache"]
-        cache = _split_cache(cache, source, self.attends)
+        before = prefix.token_ids[:-1] if prefix else ops.zeros((0,), "int32")  # (F - 1,)
+        past, longest = ops.shape(before)[0], ops.shape(prompts)[1]
+        end = past + longest
+        mask = ops.cast(past + ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - 1, 1), "int32")  # (B, P)
+        inputs = {"token_ids": prompts, "padding_mask": mask}
+        if prefix:
+            cache = self._read_behind(prefix.blocks, past, inputs)
+        else:
+            cache = _split_cache(
+                self.prefill({**inputs, **source, **self._lengths(limit)})["cache"], source, self.attends
+            )
 
-        room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
+        room = ops.maximum(ops.max(limit), end) - end if room is None else room
         cache = cache.grown(room if self.cache_increment is None else ops.minimum(room, self.cache_increment))
-        token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
+        before = ops.broadcast_to(before, (ops.shape(prompts)[0], past))
+        token_ids = ops.pad(ops.concatenate([before, prompts], axis=1), [(0, 0), (0, room)])  # (B, T)
 
         order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
         token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))
@@ -104,6 +115,14 @@ class Program:
         last_entry = ops.full_like(last, NOTHING_YET) if source else last
         state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
         return method.begin(state, request), request
+
+    def _read_behind(self, blocks: list[dict[str, Tensor]], past: Tensor, inputs: dict[str, Tensor]) -> Cache:
+        """Return the cache after prompts (B, P) behind a prefix, of whose tokens `past` have been read."""
+        rows, longest = ops.shape(inputs["token_ids"])
+        cache = Cache(blocks).rows(ops.zeros((rows,), "int32")).grown(longest - 1)
+        places = ops.broadcast_to(past + ops.arange(longest, dtype="int32"), (rows, longest))  # (B, P)
+        known = {name: inputs[name] for name in inputs if name in self.read_on.input}
+        return Cache(self.read_on({**known, "cache_positions": places, "cache": cache.blocks})["cache"])
 
     def advance(self, method: Method, state: State, request: Request, turns: Tensor | int) -> State:
         """Return the state after so many more turns, or when all rows have ended.
@@ -236,10 +255,10 @@ def make_program(
     """
     attends = config.kind == "encoder_decoder" and config.cross_attention
     outputs = ("cross_attention_scores",) if attends else ()
-    reader = prefill(config, model)
+    reader, one_step = prefill(config, model), step(config, model, outputs, in_place)
     return Program(
         reader,
-        step(config, model, outputs, in_place),
+        one_step,
         project,
         config.eos_ids,
         token_bytes,
@@ -248,6 +267,7 @@ def make_program(
         config.cross_attention,
         config.encoder_vocabulary_size is None,
         "text_lengths" in reader.input,
+        step(config, model, in_place=in_place, padded=True) if config.has_states else one_step,
     )
 
 

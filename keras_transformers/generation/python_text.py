@@ -51,6 +51,27 @@ class PromptReader:
             np.array(error, object),
         )
 
+    def behind(self, prefix: np.ndarray, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
+        """Return the prompts of B texts behind a prefix, int32 (F,): see `graph_text.PromptReader.behind`."""
+        size = len(prefix)
+        room = self.max_length - max_new_tokens - size  # (B,)
+        encoded = [row.ids for row in self.tokenizer.encode(texts, special_tokens=False)]
+        is_cut = np.array([len(ids) for ids in encoded]) > np.maximum(room, 1)
+        error = np.where(room < 1, prompts.NO_ROOM.format(max_length=self.max_length), "")
+        if not self.has_special_tokens:
+            error = np.where(is_cut & (error == ""), prompts.TOO_LONG.format(max_length=self.max_length), error)
+        rows = zip(encoded, np.maximum(room, 1).tolist(), strict=True)
+        ids = Ragged.of([[int(prefix[-1]), *row[-most:]] for row, most in rows])
+        width = bucket(ids.lengths.max(), self.max_length - size + 1)
+        lengths = (ids.lengths + size - 1).astype(np.int32)
+        return Prompts(
+            ids.padded(width, self.config.fill_id),
+            lengths,
+            {},
+            is_cut & self.has_special_tokens,
+            error.astype(object),
+        )
+
     def _read(self, encoded: Encoded, max_new_tokens: int) -> tuple[list[int], bool, str]:
         """Return the ids of a prompt, whether it was cut, and its error."""
         ids, is_special = np.array(encoded.ids, np.int32), np.array(encoded.special_mask, bool)

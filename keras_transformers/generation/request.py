@@ -53,6 +53,7 @@ OF_CALLS = (
     "pattern",
     "stop",
     "token_bias",
+    "prefix",
 )  # options that are no parameter of a row
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -10,24 +12,18 @@ import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.decoding import SAMPLES, Decoding
-from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, first_error, stop_bytes
+from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, parameter_specs, request_of
 from keras_transformers.generation.output_matrix import OutputMatrix
+from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import TEXTS, check_answer
-from keras_transformers.generation.request import (
-    SAMPLING_PARAMETERS,
-    Request,
-    make_request,
-    out_of_range,
-    range_of,
-    sampling_parameters_of,
-)
+from keras_transformers.generation.request import Request, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
-from keras_transformers.generation.stop import TOO_MUCH
 from keras_transformers.generation.stream import pieces_of
-from keras_transformers.text.strings import decoded, with_rows
+from keras_transformers.layers.attention.cache import has_places
+from keras_transformers.text.strings import decoded
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
@@ -50,6 +46,8 @@ class GenerationService:
 
     Attributes:
         module: The weights and tables, to be saved.
+        prefixes: The prefix of all texts of a form, where it has one: see `behind`.
+        prefix: Function from token ids to a prefix, `prefix.PrefixStates`.
     """
 
     def __init__(
@@ -71,13 +69,36 @@ class GenerationService:
         self.module.graph = readers[TEXTS].graph
         self.module.weights = [variable.value for variable in model.variables]
         self.module.output_matrix = self.output_matrix.matrix
-        self._runs: dict[tuple[str, Decoding], Callable] = {}  # traced functions
-        self._starts: dict[str, Any] = {}
+        self.prefixes: Mapping[str, Any] = {}
+        self.origin = self  # traced functions keep it, as it holds no prefix
+        self.prefix = PrefixStates(model, self.program, lambda function: tf.function(function, autograph=False))
+        self._runs: dict[tuple[str, Decoding, bool], Callable] = {}  # traced functions
+        self._starts: dict[tuple[str, bool], Any] = {}
         self._advances: dict[Decoding, Callable] = {}  # traced functions of `stream`
+
+    def behind(self, prefixes: Mapping[str, Prefix]) -> GenerationService:
+        """Return the service of texts behind a prefix, by their form; it shares the traced functions."""
+        service = copy.copy(self)
+        service.prefixes = {form: tf.nest.map_structure(tf.convert_to_tensor, each) for form, each in prefixes.items()}
+        return service
+
+    def storing(self) -> GenerationService:
+        """Return a service to be saved, in whose module `store` puts prefixes."""
+        service, module = self.behind({}), tf.Module()
+        for name in ("graph", "weights", "output_matrix"):
+            setattr(module, name, getattr(self.module, name))
+        service.module = module
+        return service
+
+    def store(self, form: str, prefix: Prefix) -> None:
+        """Put a prefix before all texts of a form, as variables of the module."""
+        stored = tf.nest.map_structure(lambda x: tf.Variable(x, trainable=False), prefix)
+        setattr(self.module, f"prefix_of_{form}", stored)
+        self.prefixes = {**self.prefixes, form: stored}
 
     def write(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding,
-        form: str = TEXTS,
+        form: str = TEXTS, prefix: Any = (),
     ) -> dict[str, tf.Tensor]:  # fmt: skip
         """Generate new texts for texts: the function that is traced.
 
@@ -88,6 +109,7 @@ class GenerationService:
             request: Request of B rows.
             decoding: Decoding options.
             form: Form of the texts, one of `readers`.
+            prefix: A `Prefix` before each text.
 
         Returns:
             `generated_text`, `score` and `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its
@@ -96,7 +118,7 @@ class GenerationService:
         rows = decoding.rows(sequences)
         count = tf.size(text)
         text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
-        state, request, row_columns = self.start(text, error, rows, request, decoding, form)
+        state, request, row_columns = self.start(text, error, rows, request, decoding, form, prefix)
         written = self.advance(state, request, self.longest, decoding).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
         columns = {"generated_text": new, "score": written.score, "num_tokens": written.num_new}
@@ -104,14 +126,17 @@ class GenerationService:
         return {name: column[:count] for name, column in {**columns, **row_columns}.items()}
 
     def start(
-        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, decoding: Decoding, form: str
-    ) -> tuple[State, Request, dict[str, tf.Tensor]]:
+        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, decoding: Decoding, form: str,
+        prefix: Any = (),
+    ) -> tuple[State, Request, dict[str, tf.Tensor]]:  # fmt: skip
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
-        prompts = self.readers[form](text, request.max_new_tokens, error)
+        reader: Any = self.readers[form]
+        read = partial(reader.behind, prefix.token_ids) if prefix else reader
+        prompts = read(text, request.max_new_tokens, error)
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
         state, request = self.program.start(
-            decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source
+            decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source, prefix=prefix
         )
         return state, request, {"truncated": prompts.truncated, "error": prompts.error}
 
@@ -123,14 +148,18 @@ class GenerationService:
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = SAMPLES,
         form: str = TEXTS,
     ) -> dict[str, tf.Tensor]:  # fmt: skip
-        """Call `write`, traced once for each `form` and `decoding`."""
-        if (form, decoding) not in self._runs:
-            self._runs[form, decoding] = tf.function(
-                lambda text, error, sequences, request: self.write(text, error, sequences, request, decoding, form),
-                input_signature=[TEXT, ERROR, COUNT, REQUEST],
+        """Call `write`, traced once for each `form` and `decoding`, with and without prefix."""
+        prefix, origin = self.prefixes.get(form, ()), self.origin
+        key = (form, decoding, bool(prefix))
+        if key not in self._runs:
+            self._runs[key] = tf.function(
+                lambda text, error, sequences, request, prefix: origin.write(
+                    text, error, sequences, request, decoding, form, prefix
+                ),
+                input_signature=[TEXT, ERROR, COUNT, REQUEST, _specs(prefix)],
                 autograph=False,
             )
-        return self._runs[form, decoding](text, error, sequences, request)
+        return self._runs[key](text, error, sequences, request, prefix)
 
     def answer(
         self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
@@ -164,7 +193,7 @@ class GenerationService:
         """Return state and request before the first token of a sample, and the errors and cuts of each text."""
         self.output_matrix.refresh()
         text, error = tf.constant(texts, tf.string), _no_errors(texts)
-        state, rows, columns = self._start(form)(text, error, 1, _tensors(request))
+        state, rows, columns = self._start(form)(text, error, 1, _tensors(request), self.prefixes.get(form, ()))
         return state, rows, {name: decoded(column.numpy()).tolist() for name, column in columns.items()}
 
     def turn(self, state: State, request: Request) -> State:
@@ -176,19 +205,24 @@ class GenerationService:
         return self.writer(state.written).numpy().tolist()
 
     def _start(self, form: str) -> Any:
-        if form not in self._starts:
-            self._starts[form] = tf.function(
-                lambda text, error, number, request: self.start(text, error, number, request, SAMPLES, form),
-                input_signature=[TEXT, ERROR, COUNT, REQUEST],
+        prefix, origin = self.prefixes.get(form, ()), self.origin
+        key = (form, bool(prefix))
+        if key not in self._starts:
+            self._starts[key] = tf.function(
+                lambda text, error, number, request, prefix: origin.start(
+                    text, error, number, request, SAMPLES, form, prefix
+                ),
+                input_signature=[TEXT, ERROR, COUNT, REQUEST, _specs(prefix)],
                 autograph=False,
             )
-        return self._starts[form]
+        return self._starts[key]
 
     def _advance(self, decoding: Decoding) -> Callable:
         if decoding not in self._advances:
             started = self._start(TEXTS).get_concrete_function().structured_outputs[:2]
+            origin = self.origin
             self._advances[decoding] = tf.function(
-                lambda state, request: self.advance(state, request, 1, decoding),
+                lambda state, request: origin.advance(state, request, 1, decoding),
                 input_signature=tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started),
                 autograph=False,
             )
@@ -219,43 +253,10 @@ class GenerationService:
         }
 
 
-def parameter_specs(names: Iterable[str]) -> list[tf.TensorSpec]:
-    """Return the specs (B,) of sampling parameters."""
-    return [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
-
-
 def tiled(request: Request, rows: tf.Tensor) -> Request:
     """Return a request of one row for so many rows."""
     # `tf.repeat` takes 31 operations for each parameter, this 6.
     return tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(request))
-
-
-def request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
-    """Return the request of a call of the signature, and the errors of its rows, string (B,).
-
-    A row with an error gets neutral parameters.
-
-    Args:
-        parameters: Sampling parameters by name, each (B,).
-        stop: string (B, n), empty for none.
-        rows: int32, B.
-    """
-    columns = with_rows({**parameters, "stop": stop}, rows)
-    parameters = {name: columns[name] for name in parameters}
-    strings, too_much = stop_bytes(columns["stop"])
-    error = tf.fill([rows], "")
-    for name, failed in out_of_range(parameters).items():
-        error = first_error(error, failed, f"{name} {range_of(SAMPLING_PARAMETERS[name])}.")
-    error = first_error(error, too_much, TOO_MUCH)
-    neutral = {
-        name: tf.fill([rows], tf.constant(parameter.neutral, parameter.dtype))
-        for name, parameter in SAMPLING_PARAMETERS.items()
-    }
-    parameters = {name: tf.where(error == "", column, neutral[name]) for name, column in parameters.items()}
-    none = tf.zeros([rows, 0], tf.int32)
-    return Request(**neutral | parameters, stop=strings, bias_ids=none, bias_values=tf.cast(none, tf.float32),
-                   choices=tf.zeros([rows, 0, 1], tf.int32),
-                   allowed=tf.ones([rows, 0], tf.bool), sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:
@@ -272,6 +273,21 @@ def squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tens
 
 def _tensors(request: Request) -> Request:
     return tf.nest.map_structure(lambda spec, column: tf.constant(column, spec.dtype), REQUEST, request)
+
+
+def _specs(prefix: Any) -> Any:
+    """Return the specs of prefixes of any length."""
+    if not prefix:
+        return ()
+    blocks = [{name: _any_length(name, x) for name, x in block.items()} for block in prefix.blocks]
+    return Prefix(tf.TensorSpec([None], tf.int32), blocks)
+
+
+def _any_length(name: str, part: Any) -> tf.TensorSpec:
+    shape = [*part.shape]
+    if has_places(name):
+        shape[2] = None
+    return tf.TensorSpec(shape, part.dtype)
 
 
 def _no_errors(texts: Sequence[str]) -> tf.Tensor:

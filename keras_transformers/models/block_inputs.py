@@ -28,7 +28,8 @@ def block_inputs(
         keys: int32 (1|B, S), positions of the keys.
         attention_mask: Boolean (B, 1, S), which hides padding.
         documents: Integer (B, T), as in `document_mask`, if S = T.
-        is_cached: Whether the keys come from a cache.
+        is_cached: Whether the keys come from a cache: only blocks with a state then use `documents`, as later tokens
+            overwrite the keys of padding before a token sees them.
         text_lengths: Integer (B, 1|T), the length of each token's text, for positions whose scale depends on it.
 
     Returns:
@@ -47,7 +48,7 @@ def block_inputs(
         visible = dict.fromkeys(windows, given)
     else:
         places = (queries, keys)
-        if documents is not None:
+        if documents is not None and not is_cached:
             attention_mask = combine(attention_mask, document_mask(documents))  # (B, T, S)
             # Places in the row, not positions: a text number that occurs again after another text begins a new text.
             places = (PositionIds(name="place_ids")(documents),) * 2  # (1, T)

@@ -92,8 +92,9 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
 
 
 def step(
-    config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = (), in_place: bool = False
-) -> keras.Model:
+    config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = (), in_place: bool = False,
+    padded: bool = False,
+) -> keras.Model:  # fmt: skip
     """Build the model that takes a few new tokens and a cache, over a decoder's layers.
 
     Args:
@@ -101,6 +102,8 @@ def step(
         model: Model made by `decoder` or `encoder_decoder`, or a model with heads made from one.
         outputs: `"cross_attention_scores"` adds the scores of an encoder-decoder's cross-attention.
         in_place: Whether the given cache may be overwritten, as in `layers.Attention`.
+        padded: Whether the model takes an int32 (B, T) `padding_mask` of the new tokens, 0 for padding at the end of a
+            row: it changes no state. Keys and values of padding are written, and overwritten by later tokens.
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the index of each token in
@@ -121,7 +124,8 @@ def step(
     """
     outputs, two_stacks = build.check_outputs(outputs, config), config.kind == "encoder_decoder"
     layers = build.stack(_layers_of(model), "decoder")
-    names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if two_stacks else []))
+    names = ["token_ids", "cache_positions"]
+    names += ["encoder_padding_mask"] * two_stacks + ["padding_mask"] * padded
     inputs: dict[str, Tensor] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
     inputs |= _length_input(config)
     cache = _cache_inputs(config, layers)
@@ -132,9 +136,9 @@ def step(
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
 
-    lengths = inputs.get("text_lengths")
+    real, lengths = inputs.get("padding_mask"), inputs.get("text_lengths")
     states, new_cache, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, None, cache, in_place, lengths, **encoder_inputs
+        config, layers, inputs["token_ids"], queries, keys, real, cache, in_place, lengths, **encoder_inputs
     )
     named = build.named_outputs(outputs, states, scores) | {"cache": new_cache}
     return keras.Model(inputs | {"cache": cache}, named, name="step")
@@ -178,7 +182,7 @@ def walk(
         layers: Layers of the decoder, by name.
         token_ids: int32 (B, T).
         queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all tokens that they may attend to.
-        documents: Integer (B, T), the text of each token, as in `document_mask`; without a cache.
+        documents: Integer (B, T), the text of each token, as in `document_mask`; with a cache, which tokens are real.
         cache: The cache of every block.
         in_place: As in `step`.
         text_lengths: As in `block_inputs`.
@@ -209,10 +213,15 @@ def walk(
     return states, new_cache, scores
 
 
+def goes_by_length(config: TransformerConfig) -> bool:
+    """Return whether the scale of a block's positions depends on the length of each text."""
+    scalings = (config.block(index, "decoder").rotary_scaling for index in range(config.num_blocks("decoder")))
+    return any(scaling is not None and scaling.by_length for scaling in scalings)
+
+
 def _length_input(config: TransformerConfig) -> dict[str, Tensor]:
     """Return the input of the lengths of texts, if the scale of a block's positions depends on them."""
-    scalings = (config.block(index, "decoder").rotary_scaling for index in range(config.num_blocks("decoder")))
-    if not any(scaling is not None and scaling.by_length for scaling in scalings):
+    if not goes_by_length(config):
         return {}
     return {"text_lengths": keras.Input((1,), dtype="int32", name="text_lengths")}
 

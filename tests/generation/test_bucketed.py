@@ -23,6 +23,15 @@ assert "".join(task.stream(texts[0], stop=["a"], prompt_lookup=4)) == streamed
 sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
 alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
 assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
+for options in ({"num_beams": 2}, {"special_tokens": False}):
+    (behind,), (joined,) = (
+        task.predict(["mat"], prefix="one, two. ", max_new_tokens=5, **options),
+        task.predict(["one, two. mat"], max_new_tokens=5, **options),
+    )
+    assert behind["generated_text"] == joined["generated_text"] and abs(behind["score"] - joined["score"]) < 1e-4
+assert task.generate(["mat"], prefix="one, two. ") == ["".join(task.stream("mat", prefix="one, two. "))]
+(long,) = task.predict(["mat" * 40], prefix="one, two. ", max_new_tokens=5)
+assert long["truncated"] and not long["error"], long
 start = task.service._compiled[SAMPLES]["start"]
 compiled = start.num_programs
 task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)

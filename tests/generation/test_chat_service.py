@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from generating import causal_lm, lively
 
-from keras_transformers.generation.chat_service import conversation_errors
+from keras_transformers.generation.chat_service import _behind, conversation_errors
 from keras_transformers.tasks import Task
 from keras_transformers.text.chat.template import ChatTemplate, with_template
 
@@ -162,3 +162,21 @@ def test_errors_whatever_the_template():
         "A role is unknown: expected one of system, user, assistant, tool.",
         "A content has no role: give it one, or an empty content.",
     ]
+
+
+@pytest.mark.integration
+def test_an_export_has_its_system_prompt_before_each_conversation(task, tmp_path):
+    task.export(tmp_path / "1", prefix="one mat", max_new_tokens=6)
+    served = tf.saved_model.load(str(tmp_path / "1")).signatures
+    answer = served["chat"](**columns([[("user", "the cat ")], [("system", "sat"), ("user", "a")], []]))
+    told = [error.decode() for error in answer["error"].numpy()]
+    assert told[0] == "" and "The system comes first" in told[1] and told[2] == "The conversation has no messages."
+    talk = [{"role": "system", "content": "one mat"}, {"role": "user", "content": "the cat "}]
+    assert answer["generated_text"].numpy()[0].decode() == task.chat(talk, max_new_tokens=6)
+    text = served["serving_default"](text=tf.constant(["the cat"]))["generated_text"].numpy()[0]
+    assert text.decode() == task.generate(["the cat"], prefix="one mat", max_new_tokens=6)[0]
+
+
+def test_a_text_that_begins_otherwise_is_told():
+    rest, is_behind = _behind(tf.constant(["ä: b", "a", ""]), "ä: ")
+    assert rest.numpy().tolist()[0] == b"b" and is_behind.numpy().tolist() == [True, False, False]

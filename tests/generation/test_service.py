@@ -8,8 +8,9 @@ import tensorflow as tf
 from generating import causal_lm
 
 from keras_transformers.generation.decoding import SAMPLES
+from keras_transformers.generation.graph_text import request_of
+from keras_transformers.generation.prompts import TEXTS
 from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
-from keras_transformers.generation.service import request_of
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_the_first_knob_that_is_wrong_is_told_and_all_become_neutral():
 @pytest.mark.integration
 def test_one_trace_serves_every_shape_and_knob(task):
     task.generate(["a"], max_new_tokens=2)
-    run = task.service._runs[SAMPLES]
+    run = task.service._runs[TEXTS, SAMPLES, False]
     before = run.experimental_get_tracing_count()
     task.generate(["the cat", "b", ""], max_new_tokens=[1, 2, 3], temperature=0.5, top_k=3, stop=["x", "yy"])
     task.predict(["a"], num_sequences=2, token_bias={3: 1.0}, max_new_tokens=2)

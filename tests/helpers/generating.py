@@ -13,6 +13,7 @@ from small_decoders import small_config, whole
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import gpt2
 from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.prefix import PrefixStates
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.request import make_request
 from keras_transformers.generation.spelling import Spelling, token_bytes
@@ -82,9 +83,13 @@ class Generator:
 
     def __call__(
         self, prompts: list[list[int]], num_beams: int = 1, sequences: int = 1, stop: Any = (), bias: Any = None,
-        prompt_lookup: int | None = None, turns: int | None = None, **parameters: Any,
+        prompt_lookup: int | None = None, turns: int | None = None, prefix: Any = (), **parameters: Any,
     ) -> list[list[Text]]:  # fmt: skip
-        """The texts of each prompt, after so many turns; parameters are one number, or one a prompt."""
+        """The texts of each prompt, perhaps behind the ids of a prefix, after so many turns.
+
+        Parameters are one number, or one a prompt.
+        """
+        prompts = [[*prefix[-1:], *prompt] for prompt in prompts]
         decoding = Decoding(num_beams, prompt_lookup)
         rows = decoding.rows(sequences)
         request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | parameters, num_beams)
@@ -92,31 +97,37 @@ class Generator:
         padded = np.zeros((len(prompts), lengths.max()), "int32")
         for row, prompt in zip(padded, prompts, strict=True):
             row[: len(prompt)] = prompt
+        lengths += max(len(prefix) - 1, 0)
         limit = np.minimum(lengths + request.max_new_tokens, self.config.max_length).astype("int32")
         inputs = (padded, lengths, limit, request, np.int32(self.config.max_length if turns is None else turns))
-        written = keras.tree.map_structure(to_numpy, self._function(decoding, inputs)(*inputs, np.int32(rows)))
+        before = PrefixStates(self.model, self.program, lambda function: function)(prefix) if prefix else ()
+        run = self._function(decoding, inputs, before)
+        written = keras.tree.map_structure(to_numpy, run(*inputs, np.int32(rows)))
         texts = [
             Text(ids[length - new : length].tolist(), float(score), int(kept))
             for ids, length, new, kept, score in zip(*written, strict=True)
         ]
         return [texts[row : row + sequences] for row in range(0, len(texts), rows)]
 
-    def _function(self, decoding: Decoding, inputs: Any) -> Any:
-        """All in one, traced once on TensorFlow."""
+    def _function(self, decoding: Decoding, inputs: Any, prefix: Any = ()) -> Any:
+        """All in one, traced once on TensorFlow; with a prefix each time."""
         method, program = decoding.method, decoding.program(self.program)
 
         def run(prompts, lengths, limit, request, turns, rows, room=None):
-            state, request = program.start(method, prompts, lengths, limit, request, rows, {}, room)
+            state, request = program.start(method, prompts, lengths, limit, request, rows, {}, room, prefix)
             return program.advance(method, state, request, turns).written
 
         if keras.backend.backend() != "tensorflow":
             room = int(inputs[2].max() - inputs[1].min())
             return lambda *arrays: run(*keras.tree.map_structure(ops.convert_to_tensor, arrays[:-1]), arrays[-1], room)
-        if decoding not in self.functions:
+        if prefix or decoding not in self.functions:
             import tensorflow as tf
 
             specs = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), [*inputs, np.int32(1)])
-            self.functions[decoding] = tf.function(run, input_signature=specs, autograph=False)
+            function = tf.function(run, input_signature=specs, autograph=False)
+            if prefix:
+                return function
+            self.functions[decoding] = function
         return self.functions[decoding]
 
 

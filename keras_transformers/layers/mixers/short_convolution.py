@@ -34,7 +34,7 @@ class ShortConvolution(ReturnsCache, DenseOwner):
     Call arguments:
         hidden_states: (B, T, D).
         positions: Integer (1|B, T), position of each token in its text; a row is one text when None.
-        padding_mask: (B, T), non-zero where a token is real; of a call without a cache.
+        padding_mask: (B, T), non-zero where a token is real.
         cache: `{"state_inputs"}`, (B, L - 1, D): of the tokens before the first one.
         cache_positions: Integer (B, T), successive: where the tokens follow those of the cache.
         in_place: Ignored: a state is small.

@@ -24,8 +24,7 @@ def real_tokens(
         hidden_states, padding_mask, cache, cache_positions, mask: Arguments of its call.
 
     Returns:
-        Boolean (B, T), and int32 (B,), the tokens up to the last real one. None for both if all tokens are real, as
-        they are with a cache.
+        Boolean (B, T), and int32 (B,), the tokens up to the last real one. None for both if all tokens are real.
 
     Raises:
         ValueError: An input has another shape.
@@ -35,9 +34,8 @@ def real_tokens(
         name: (hidden_states.shape[0], *shape[1:]) for name, shape in mixer.part_shapes(hidden_states.shape[-1]).items()
     }
     check_cache(cache, shapes, cache_positions, tuple(hidden_states.shape[:2]))
-    if cache is not None:
-        return None, None
-    padding_mask = carried(mixer, hidden_states, mask) if padding_mask is None else padding_mask
+    if padding_mask is None and cache is None:
+        padding_mask = carried(mixer, hidden_states, mask)
     real = key_mask(hidden_states, None, padding_mask)  # (B, 1, T)
     if real is None:
         return None, None

@@ -13,11 +13,11 @@ from keras_transformers.heads.language_model import head_of
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.answers.one_pass import OnePass
+from keras_transformers.tasks.answers.prefixed_writing import PrefixedWriting
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.row_chunks import Spec, in_chunks
 from keras_transformers.tasks.answers.score_rows import PROBLEMS, PythonRows, RowFacts
 from keras_transformers.tasks.answers.signatures import Signature, look_up
-from keras_transformers.tasks.answers.writing_setup import WritingSetup
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.workers.distribute import on_tensorflow
@@ -29,7 +29,7 @@ NAN = float("nan")
 SPECS = {"own": Spec("float32", ()), "end": Spec("float32", ())}
 
 
-class ScoredWriting(WritingSetup):
+class ScoredWriting(PrefixedWriting):
     """The scores of texts, for a task that generates texts.
 
     Args:

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from keras_transformers.data.sources.rows import tell_cut
-from keras_transformers.generation.prompts import BLANK
+from keras_transformers.generation.prompts import BLANK, TEXTS
 from keras_transformers.generation.text_choices import check_choice_options
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.guided_answers import answer_guided, make_grammar, stream_guided
 from keras_transformers.tasks.answers.likelihoods import ScoredWriting
 from keras_transformers.tasks.answers.progress import Progress
-from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.answers.services import check_counts, check_exportable, merged_service
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
@@ -43,6 +43,7 @@ class Writing(ScoredWriting):
         prompt_lookup: int | None = None,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
+        prefix: str | None = None,
         special_tokens: bool = True,
         batch_size: int = 16,
         verbose: Any = "auto",
@@ -52,7 +53,7 @@ class Writing(ScoredWriting):
 
         Args:
             texts, choices, pattern, json_schema, stop, num_beams, prompt_lookup, num_sequences, token_bias,
-                special_tokens, batch_size, verbose, **parameters: As for `generate`.
+                prefix, special_tokens, batch_size, verbose, **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
@@ -66,7 +67,7 @@ class Writing(ScoredWriting):
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams, choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
-        service, form = self.service, self.form_of(special_tokens)
+        service, form = self.service_behind(prefix, special_tokens, request), self.form_of(special_tokens)
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
             texts, numbers = map(list, zip(*rows, strict=True))
@@ -132,6 +133,10 @@ class Writing(ScoredWriting):
                 `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
+                `prefix`, a str before every prompt, such as a long instruction: it is read once, and its state is kept
+                for later calls until the weights change. The two are tokenized apart, and no token joins them; special
+                tokens before a text come before the prefix. A prompt that is too long loses its beginning, the prefix
+                stays. Decoders only;
                 `special_tokens` (True); False for texts in which a chat template has written them: none are added, and
                 a text that is too long is refused;
                 `batch_size` (16), prompts at a time, of similar length; `verbose`, as for `OnePass.predict`.
@@ -162,15 +167,16 @@ class Writing(ScoredWriting):
     def stream(
         self, text: str, *, choices: Sequence[str] | None = None, pattern: str | None = None,
         json_schema: Mapping[str, Any] | None = None, stop: Sequence[str] | None = None,
-        token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, special_tokens: bool = True,
-        **parameters: Any,
+        token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, prefix: str | None = None,
+        special_tokens: bool = True, **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            choices, pattern, json_schema, token_bias, prompt_lookup, special_tokens, **parameters: As for `generate`.
+            choices, pattern, json_schema, token_bias, prompt_lookup, prefix, special_tokens, **parameters: As for
+                `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -185,14 +191,10 @@ class Writing(ScoredWriting):
         request = self.request(1, () if grammar else stop, token_bias, parameters, choices=choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
+        service = self.service_behind(prefix, special_tokens, request)
         if grammar is not None:
-            return stream_guided(self.service, text, request, form, grammar)
-        return self.service.stream(text, request, decoding, form)
-
-    @property
-    def service(self) -> Any:
-        """The service that generates: reader, program and writer; on TensorFlow `export` saves it."""
-        return current_service(self, self.prescribed())
+            return stream_guided(service, text, request, form, grammar)
+        return service.stream(text, request, decoding, form)
 
     def export(
         self,
@@ -203,6 +205,7 @@ class Writing(ScoredWriting):
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
         num_sequences: int = 1,
+        prefix: str | None = None,
         more: Callable[..., dict[str, Any]] | None = None,
         examples: Mapping[str, Any] = NO_EXAMPLES,
         **parameters: Any,
@@ -221,6 +224,7 @@ class Writing(ScoredWriting):
             choices: As for `generate`: `serving_default` answers with one of them.
             stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
+            prefix: As for `generate`: its state is stored, and a server never reads it.
             more: Function from the service, the request, `num_sequences` and `Decoding` to further signatures by name.
             examples: Values of their inputs, by name, for the warm-up requests.
 
@@ -236,8 +240,12 @@ class Writing(ScoredWriting):
         request = self.request(1, stop, None, parameters, decoding.num_beams, choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
+        ids = None if prefix is None else self.prefix_ids(prefix, True, request)
         with merged_service(self) as service:
             service.output_matrix.refresh()
+            if ids is not None:
+                service = service.storing()
+                service.store(TEXTS, service.prefix(ids))
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
             functions |= self.choose_functions(service, request, num_sequences, decoding)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
+from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.prompts import CHATS
+from keras_transformers.generation.request import Request
 from keras_transformers.tasks.answers.services import check_exportable
 from keras_transformers.tasks.answers.written_answers import Writing
+from keras_transformers.tasks.conversations.system_prefix import system_message, system_text, without_beginning
 from keras_transformers.text.chat.template import NO_VARIABLES, ChatTemplate, Message, has_template, need_template
 from keras_transformers.utils.text_checks import listed
 from keras_transformers.utils.untrusted import shown
@@ -52,7 +55,8 @@ class ChatWriting(Writing):
                 returned.
             messages: Instead, any number of conversations, as for `chat`.
             template_variables: As for `chat`.
-            **options: As for `Writing.generate`.
+            **options: As for `Writing.generate`. Of conversations, `prefix` is their system prompt: a message that
+                comes before `messages`.
 
         Returns:
             The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.
@@ -141,7 +145,8 @@ class ChatWriting(Writing):
             template_variables: Values that the chat template reads, as for `chat`; a request cannot change them.
             template_inputs: Variables that are inputs of these signatures instead, each (B,), with an example, a bool
                 or str, such as `{"enable_thinking": True}`.
-            **options: As for `Writing.export`.
+            **options: As for `Writing.export`. With `prefix`, the signatures of conversations have it as a system
+                prompt before the messages.
 
         Raises:
             ValueError: The backend is not TensorFlow, an option is out of range, the folder holds something else, or
@@ -171,8 +176,15 @@ class ChatWriting(Writing):
             )
         if "max_new_tokens" not in self.generation and options.get("choices") is None:
             defaults = {"max_new_tokens": self._new_tokens}
-        written = [_written(template, each, index, variables) for index, each in enumerate(conversations)]
-        return written, defaults | {"special_tokens": False} | dict(options)
+        options = defaults | {"special_tokens": False} | dict(options)
+        if (prompt := options.get("prefix")) is None:
+            return [_written(template, each, index, variables) for index, each in enumerate(conversations)], options
+        beginning = system_text(template, prompt, variables)
+        written = [
+            _written(template, each, index, variables, [system_message(prompt)])
+            for index, each in enumerate(conversations)
+        ]
+        return without_beginning(written, beginning), options | {"prefix": beginning}
 
     @property
     def _new_tokens(self) -> int:
@@ -193,12 +205,22 @@ class ChatWriting(Writing):
             return _without_chat(chat, error)
         template.check_variables(variables)
         template.check_names([*variables, *inputs])
+        system, prompt = None, options.get("prefix")
         try:
-            compiled = CompiledTemplate(template, variables, inputs)
+            if prompt is not None:
+                system = prompt, system_text(template, prompt, {**variables, **inputs})
+            compiled = CompiledTemplate(template, variables, inputs, system)
         except ValueError as error:
             return _without_chat(chat, error)
         has_number = "max_new_tokens" in {*options, *self.generation}
-        return compiled.signatures if has_number else partial(compiled.signatures, new_tokens=self._new_tokens)
+        new_tokens = None if has_number else self._new_tokens
+
+        def signatures(service: Any, request: Request, sequences: int, decoding: Decoding) -> dict[str, Any]:
+            if system is not None:
+                service.store(CHATS, service.prefix(self.prefix_ids(system[1], False, request)))
+            return compiled.signatures(service, request, sequences, decoding, new_tokens)
+
+        return signatures
 
 
 def _without_chat(chat: bool | None, error: ValueError) -> None:
@@ -207,7 +229,10 @@ def _without_chat(chat: bool | None, error: ValueError) -> None:
     warnings.warn(f"the export has no signature chat, as {error}", stacklevel=4)
 
 
-def _written(template: ChatTemplate, messages: Sequence[Message], index: int, variables: Mapping[str, Any]) -> str:
+def _written(
+    template: ChatTemplate, messages: Sequence[Message], index: int, variables: Mapping[str, Any],
+    before: Sequence[Message] = (),
+) -> str:  # fmt: skip
     if isinstance(messages, Mapping):
         raise ValueError(
             f"conversation {index} is a message, {shown(messages)}: expected a list of messages. For a single "
@@ -215,6 +240,6 @@ def _written(template: ChatTemplate, messages: Sequence[Message], index: int, va
         )
     try:
         template.check_variables(variables)
-        return template.render(messages, **variables)
+        return template.render([*before, *messages] if before else messages, **variables)
     except ValueError as error:
         raise ValueError(f"conversation {index}: {error}") from None

@@ -9,7 +9,8 @@ from generating import causal_lm, lively
 import zoo
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.conversations.chat_scores import score_answers
-from keras_transformers.text.chat.template import with_template
+from keras_transformers.tasks.conversations.system_prefix import system_text, without_beginning
+from keras_transformers.text.chat.template import ChatTemplate, with_template
 
 TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
@@ -36,6 +37,29 @@ def test_an_answer_continues_the_written_conversation(task):
             task.generate(messages=[MESSAGES, MESSAGES], max_new_tokens=6, template_variables=variables) == expected * 2
         )
         assert "".join(task.stream(messages=MESSAGES, max_new_tokens=6, template_variables=variables)) == expected[0]
+
+
+@pytest.mark.integration
+def test_the_prefix_of_a_conversation_is_its_system_prompt(task):
+    options = {"max_new_tokens": 6, "template_variables": {"think": True}}
+    system = {"role": "system", "content": "one mat"}
+    expected = task.predict(messages=[[system, *MESSAGES]], **options)[0]
+    answer = task.predict(messages=[MESSAGES], prefix="one mat", **options)[0]
+    assert answer["generated_text"] == expected["generated_text"] and abs(answer["score"] - expected["score"]) < 1e-4
+    assert "".join(task.stream(messages=MESSAGES, prefix="one mat", **options)) == expected["generated_text"]
+    with pytest.raises(ValueError, match="The system comes first"):
+        task.chat([system, *MESSAGES], prefix="one mat")
+
+
+def test_a_system_prompt_must_stand_before_the_other_messages():
+    inside = ChatTemplate("<s>{% for m in messages %}{% if m.role != 'system' %}{{ messages[0].content ~ m.content }}"
+                          "{% endif %}{% endfor %}")  # fmt: skip
+    with pytest.raises(ValueError, match="into the first message of the user"):
+        system_text(inside, "Be brief.", {})
+    with pytest.raises(ValueError, match="takes no system prompt as a prefix"):
+        system_text(ChatTemplate("{{ raise_exception('No system.') }}"), "Be brief.", {})
+    with pytest.raises(ValueError, match="conversation 1"):
+        without_beginning(["Be brief. a", "Be long. a"], "Be brief.")
 
 
 def test_an_iterator_of_conversations_is_not_lost(task):
