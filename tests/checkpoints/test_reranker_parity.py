@@ -191,7 +191,8 @@ BAD = {
     "it does not write what a system message says": CHAT.replace(
         "ns.instruction = message.content", "ns.instruction = 'other'"
     ),
-    "it fails": CHAT.replace("Judge", "{{ strftime_now('%Y') }}"),
+    "it fails: 'it makes a text of more than": CHAT.replace("Judge", "{{ 'a' * 10**10 }}"),
+    "it fails: 'no'": CHAT.replace("Judge", "{{ raise_exception('no') }}"),
 }
 
 

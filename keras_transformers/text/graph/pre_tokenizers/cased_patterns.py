@@ -7,6 +7,7 @@ all at once, and the tokens are those that a walk over these ends visits.
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -23,7 +24,7 @@ _WORDS = (
     r"|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 CONTRACTED = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-CASED_PATTERNS = {
+CASED_PATTERNS: dict[str, dict[str, Any]] = {
     _WORDS.format(ending=CONTRACTED, digits="{1,3}"): {"contractions": True, "digits": 3},  # GPT-4o's o200k, Phi-4 mini
     _WORDS.format(ending="", digits="{1,3}"): {"contractions": False, "digits": 3},
     _WORDS.format(ending="", digits=""): {"contractions": False, "digits": 1},  # Mistral's Tekken
