@@ -33,7 +33,7 @@ from keras_transformers.text.chat.graph_values import (
     to_value,
     truth,
 )
-from keras_transformers.text.chat.limits import limited
+from keras_transformers.text.chat.template_limits import limited
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "Add": limited("+"), "Sub": operator.sub, "Mul": limited("*"), "Div": operator.truediv, "Pow": limited("**"),

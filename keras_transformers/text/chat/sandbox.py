@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import ext, nodes
 from jinja2.parser import Parser
 
-from keras_transformers.text.chat.limits import LimitedEnvironment, LimitError
+from keras_transformers.text.chat.template_limits import LimitedEnvironment, LimitError
 
 MOST_INDENT = 100
 _marks: ContextVar[tuple[str, str]] = ContextVar("marks", default=("", ""))

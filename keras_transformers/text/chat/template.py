@@ -12,7 +12,6 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 
-from keras_transformers.text.chat.limits import LimitError
 from keras_transformers.text.chat.plain_template import PLAIN, PLAIN_SOURCE
 from keras_transformers.text.chat.sandbox import compiled, described, environment, marking
 from keras_transformers.text.chat.template_files import (
@@ -22,6 +21,7 @@ from keras_transformers.text.chat.template_files import (
     template_tokens,
     with_chat_template,
 )
+from keras_transformers.text.chat.template_limits import LimitError
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown

@@ -15,7 +15,6 @@ import tensorflow as tf
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import among, folded
 from keras_transformers.text.graph.streams.code_points import PointTable, shipped
 from keras_transformers.text.graph.streams.probe import BLANK, CAPITAL, NEWLINE, NUMBER, OTHER, SMALL
-from keras_transformers.text.graph.streams.runs import run_lengths
 from keras_transformers.text.graph.streams.streams import Stream, reachable, shift
 
 _WORDS = (
@@ -54,9 +53,11 @@ class CasedPattern(tf.Module):
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> tuple[Stream, tf.Tensor]:
         ends = _Ends(points.values, self.bits(points.values), starts)
-        longest = tf.cast(tf.reduce_max(points.row_lengths()), tf.int32)
         stops = [ends.words(self.contractions), ends.numbers(self.digits), ends.marks(), ends.blanks()]
-        return points, reachable(starts, _first(*stops), longest)
+        starts |= ends.blank_after_text()  # each begins a token whatever is before: the walks are short
+        known = tf.where(starts)[:, 0]  # (S,)
+        longest = tf.reduce_max(shift(known, tf.size(starts), by=-1) - known)
+        return points, reachable(starts, _first(*stops), tf.cast(longest, tf.int32))
 
 
 class _Ends:
@@ -100,6 +101,10 @@ class _Ends:
         blanks = tf.where(is_white, tf.where(is_whole, stop, stop - 1), 0)  # (N,)
         return _first(self._last(self._has(BREAK), stop), blanks)
 
+    def blank_after_text(self) -> tf.Tensor:
+        """Mark the blanks, but for newlines, that do not stand after white space, (N,) bool."""
+        return self._has(WHITE) & ~self._has(BREAK) & ~shift(self._has(WHITE), False)
+
     def _contractions(self) -> tf.Tensor:
         """Return where a contraction that begins at each place ends; the place itself where none does."""
         one = tf.where(self.goes_on, shift(folded(self.points), 0, by=-1), 0)  # (N,)
@@ -113,7 +118,9 @@ class _Ends:
 
     def _run(self, mask: tf.Tensor) -> tf.Tensor:
         """Return where the run of `mask` from each place on ends; the place itself where it is False."""
-        return self.place + tf.cast(run_lengths(mask, self.starts)[1], tf.int32)
+        breaks = ~mask | self.starts  # (N,)
+        places = tf.concat([tf.boolean_mask(self.place, breaks), [tf.size(mask)]], 0)  # (M + 1,)
+        return tf.where(mask, tf.gather(places, tf.cumsum(tf.cast(breaks, tf.int32))), self.place)
 
     def _beyond(self, stop: tf.Tensor, ends: tf.Tensor) -> tf.Tensor:
         """Return `ends` at `stop` (N,), or `stop` where that is the end of the piece."""

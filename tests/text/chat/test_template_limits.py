@@ -8,7 +8,7 @@ import pytest
 from jinja2 import ext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from keras_transformers.text.chat import limits
+from keras_transformers.text.chat import template_limits
 from keras_transformers.text.chat.compiled_chat import compile_chat
 from keras_transformers.text.chat.sandbox import environment
 from keras_transformers.text.chat.template import ChatTemplate, find_template, with_template
@@ -74,7 +74,7 @@ def test_too_much(source):
 
 @pytest.mark.parametrize("source", ENDLESS)
 def test_too_long(source, monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 0.1)
+    monkeypatch.setattr(template_limits, "SECONDS", 0.1)
     with pytest.raises(ValueError, match=r"goes beyond its limits: it runs for more than 0\.1 seconds"):
         ChatTemplate(source).render(USER)
     assert ChatTemplate("{{ messages[0].content }}").render(USER) == "Hello"  # each rendering has its own time
