@@ -36,7 +36,7 @@ class RotaryScaling:
             one.
         truncate: Whether `"yarn"` rounds the numbers of the frequencies that these turns belong to.
         short_factors, long_factors: Divisors of `"longrope"`, half the rotated width of a head each; the second are
-            those of texts longer than `original_length`.
+            the ones for texts longer than `original_length`.
 
     Raises:
         ValueError: A value is missing or not one of these.

@@ -136,7 +136,7 @@ def written_keys(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of rotary positions for readers of both versions, from values with `rope_theta`.
 
     Args:
-        values: Values by the keys of config.json, with those of a `RotaryScaling` at `rope_scaling`, if there are any.
+        values: Values by the keys of config.json, perhaps with the values of a `RotaryScaling` at `rope_scaling`.
 
     Example:
 

@@ -168,7 +168,7 @@ class Names(NamedTuple):
         older: Tensors under their names of today, and the name of each in older files.
         remote_type: `model_type` of files with remote code, from before the family was in `transformers`; with a dot,
             it is their `prefix`. Or of a model that holds this one as a part, such as one that reads images, too.
-        renamed: Prefixes of names in such files, the longest first, and the prefix that stands for each here.
+        renamed: Prefixes of names in such files, the longest first, and the prefix of each here.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Function that converts the options of config.json to those that `fields` names.

@@ -20,7 +20,7 @@ from keras_transformers.utils.untrusted import shown
 ROLE, CONTENT = (tf.TensorSpec([None, None], tf.string, name=name) for name in ("role", "content"))
 NO_MESSAGES = "The conversation has no messages."
 LOST = "A content has no role: give it one, or an empty content."
-NO_ROLE = "A message without a role stands before others: roles are empty only behind the last message."
+NO_ROLE = "A message without a role precedes others: roles are empty only behind the last message."
 OTHER_SYSTEM = "The template writes the system prompt of this export in another way for this conversation."
 UNKNOWN_ROLE = "A role is unknown: expected one of {roles}."
 

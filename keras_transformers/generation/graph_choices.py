@@ -24,7 +24,7 @@ TOO_FEW = "There are fewer choices than sequences."
 
 
 class GraphChoices:
-    """The reader of choices in the graph, for each row its own.
+    """The reader of the choices of each row, in the graph.
 
     Args:
         reader: The reader in Python.

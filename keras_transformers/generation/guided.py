@@ -15,7 +15,7 @@ from keras_transformers.generation.spelling import Spelling
 from keras_transformers.generation.state import State
 from keras_transformers.utils.untrusted import shown
 
-STUCK = "No token of the vocabulary continues the text as it must go on."
+STUCK = "No token of the vocabulary continues the text as the grammar requires."
 JSON_STYLE = {"whitespace_pattern": r"\x20"}  # one space where there may be any: some models would write no end of them
 CUT = "max_new_tokens ended the text before it was whole."
 
@@ -114,7 +114,7 @@ class Guide:
                 matcher.consume_token(self.grammar.eos_ids[0] if token in self.grammar.eos_ids else token)
 
     def told(self, error: list[str]) -> list[str]:
-        """Return the errors of texts, with those of texts that are not whole."""
+        """Return the errors of texts, also for texts that are not whole."""
         for row, matcher in enumerate(self.matchers[: len(error)]):
             if not error[row] and not matcher.is_accepting():
                 error[row] = self.errors.get(row, CUT)

@@ -104,7 +104,7 @@ def check_choice_options(
 
     Args:
         number: Number of choices.
-        stop, parameters: Options that were given, not those of the checkpoint.
+        stop, parameters: Options that were given, without the checkpoint's.
         decoding, num_sequences: How texts are decoded, and how many for each prompt.
     """
     given = [name for name in ("max_new_tokens", "min_new_tokens") if name in parameters]

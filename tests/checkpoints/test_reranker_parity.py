@@ -142,7 +142,9 @@ def test_the_recipe_of_bge_reranker_v2_gemma(tmp_path):
         row = [tokenizer.bos_token_id, *itertools.chain(*ids)]
         (yes,) = tokenizer.encode("yes", add_special_tokens=False)
         expected.append(model(torch.tensor([row])).logits[0, -1, yes].item())
-    template = {"prefix": "<|begin_of_text|>", "text": "A: {query}", "pair": "\nB: {document}", "suffix": f"\n{prompt}"}
+    known = zoo.describe("bge_reranker_v2_gemma").options["pair_template"]
+    assert known["prefix"] == "<bos>" and known["suffix"].startswith("\nGiven a query A and a passage B, determine")
+    template = known | {"prefix": "<|begin_of_text|>", "suffix": f"\n{prompt}"}
     task = zoo.load(tmp_path, "ranking", score_tokens=["yes"], pair_template=template, max_length=240)
     found, kept = scores(task), [0, 1, 2, 4]  # where the query is not the longer text
     np.testing.assert_allclose(np.array(found)[kept], np.array(expected)[kept], atol=1e-4)
@@ -190,6 +192,8 @@ BAD = {
         "ns.instruction = message.content", "ns.instruction = 'other'"
     ),
     "it fails: 'it writes the date": CHAT.replace("Judge", "{{ strftime_now('%Y') }}"),
+    "it fails: 'it makes a text of more than": CHAT.replace("Judge", "{{ 'a' * 10**10 }}"),
+    "it fails: 'no'": CHAT.replace("Judge", "{{ raise_exception('no') }}"),
 }
 
 

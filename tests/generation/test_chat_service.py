@@ -156,7 +156,7 @@ def test_errors_whatever_the_template():
     content = tf.constant([["Hello", "", ""]] * 4 + [["Hello", "Hi", "lost"]])
     errors = [error.decode() for error in conversation_errors(role, content, ChatTemplate("'tool'")).numpy()]
     assert errors == [
-        "A message without a role stands before others: roles are empty only behind the last message.",
+        "A message without a role precedes others: roles are empty only behind the last message.",
         "The conversation has no messages.",
         "",
         "A role is unknown: expected one of system, user, assistant, tool.",

@@ -18,6 +18,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads import language_model_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
+from zoo import phi3_5_mini, phi4_mini
 from zoo._entry import BUNDLED, Entry
 
 PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, beside its encoder
@@ -79,11 +80,15 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "gpt2_xl": 1_557_611_200,
     "distilgpt2": 81_912_576,
     "granite3_1_2b": 2_533_531_648,
+    "granite_4_350m": 352_379_904,
+    "granite_4_1b": 1_631_750_144,
     "olmo2_1b": 1_484_916_736,
     "opt_125m": 125_239_296 - 2 * 768,
     "opt_350m": 331_196_416 - 2 * 1024,
     "opt_1_3b": 1_315_758_080 - 2 * 2048,
     "phi3_mini": 3_821_079_552,
+    "phi3_5_mini": 3_821_079_552,
+    "phi4_mini": 3_836_021_760,
     "pythia_70m": 70_426_624,
     "pythia_160m": 162_322_944,
     "pythia_410m": 405_334_016,
@@ -96,6 +101,7 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "lfm2_1_2b": 1_170_340_608,
     "smollm2_360m": 361_821_120,
     "gemma2_2b": 2_614_341_888,
+    "bge_reranker_v2_gemma": 2_506_172_416,
     "gemma3_270m": 268_098_176,
     "gemma3_1b": 999_885_952,
     "embeddinggemma_300m": 302_863_104,
@@ -104,6 +110,8 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "qwen3_4b": 4_022_468_096,
     "qwen3_embedding_0_6b": 595_776_512,
     "qwen3_reranker_0_6b": 595_776_512,
+    "qwen3_5_0_8b": 752_393_024,
+    "qwen3_5_2b": 1_881_825_088,
     "qwen2_5_0_5b": 494_032_768,
     "qwen2_5_0_5b_instruct": 494_032_768,
     "qwen2_5_1_5b": 1_543_714_304,
@@ -168,6 +176,28 @@ GEMMA3 = {
     "rope_scaling": None, "rope_theta": 1000000, "sliding_window": 512, "use_cache": True, "vocab_size": 262144,
 }  # fmt: skip
 TYPES = [*["sliding_attention"] * 5, "full_attention"]
+PHI3 = {
+    "architectures": ["Phi3ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "embd_pdrop": 0.0,
+    "hidden_act": "silu", "hidden_size": 3072, "initializer_range": 0.02, "intermediate_size": 8192,
+    "max_position_embeddings": 131072, "model_type": "phi3", "num_hidden_layers": 32,
+    "original_max_position_embeddings": 4096, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+    "sliding_window": 262144, "torch_dtype": "bfloat16", "use_cache": True,
+}  # fmt: skip
+QWEN3_5 = {
+    "architectures": ["Qwen3_5ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
+    "attn_output_gate": True, "bos_token_id": None, "dtype": "bfloat16", "eos_token_id": 248044,
+    "full_attention_interval": 4, "head_dim": 256, "hidden_act": "silu", "initializer_range": 0.02,
+    "layer_types": [*["linear_attention"] * 3, "full_attention"] * 6, "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 16,
+    "linear_value_head_dim": 128, "mamba_ssm_dtype": "float32", "max_position_embeddings": 262144,
+    "mlp_only_layers": [], "model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1,
+    "mtp_use_dedicated_embeddings": False, "num_attention_heads": 8, "num_hidden_layers": 24,
+    "num_key_value_heads": 2, "pad_token_id": None, "partial_rotary_factor": 0.25, "rms_norm_eps": 1e-06,
+    "rope_parameters": {
+        "mrope_interleaved": True, "mrope_section": [11, 11, 10], "partial_rotary_factor": 0.25,
+        "rope_theta": 10000000, "rope_type": "default",
+    }, "tie_word_embeddings": True, "vocab_size": 248320,
+}  # fmt: skip
 # The config.json of the release, but for what says nothing of the model.
 RELEASED = {
     "llama3_2_1b": {
@@ -325,6 +355,39 @@ RELEASED = {
         "_sliding_window_pattern": 6, "architectures": ["Gemma3TextModel"], "hidden_size": 768,
         "intermediate_size": 1152, "layer_types": TYPES * 4, "max_position_embeddings": 2048,
         "num_attention_heads": 3, "num_hidden_layers": 24, "use_bidirectional_attention": True,
+    },
+    "bge_reranker_v2_gemma": {
+        "architectures": ["GemmaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 2,
+        "eos_token_id": 1, "head_dim": 256, "hidden_act": "gelu", "hidden_activation": "gelu_pytorch_tanh",
+        "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 16384, "max_position_embeddings": 8192,
+        "model_type": "gemma", "num_attention_heads": 8, "num_hidden_layers": 18, "num_key_value_heads": 1,
+        "pad_token_id": 0, "rms_norm_eps": 1e-06, "rope_scaling": None, "rope_theta": 10000.0,
+        "torch_dtype": "float32", "use_cache": True, "vocab_size": 256000,
+    },
+    "phi3_5_mini": PHI3 | {
+        "bos_token_id": 1, "eos_token_id": 32000, "num_attention_heads": 32, "num_key_value_heads": 32,
+        "pad_token_id": 32000, "tie_word_embeddings": False, "vocab_size": 32064, "rope_scaling": {
+            "long_factor": [*phi3_5_mini.LONG], "short_factor": [*phi3_5_mini.SHORT], "type": "longrope",
+        },
+    },
+    "phi4_mini": PHI3 | {
+        "bos_token_id": 199999, "eos_token_id": 199999, "full_attn_mod": 1, "interpolate_factor": 1,
+        "lm_head_bias": False, "mlp_bias": False, "num_attention_heads": 24, "num_key_value_heads": 8,
+        "pad_token_id": 199999, "partial_rotary_factor": 0.75, "tie_word_embeddings": True, "vocab_size": 200064,
+        "rope_scaling": {"long_factor": [*phi4_mini.LONG], "short_factor": [1.0] * 48, "type": "longrope"},
+    },
+    "qwen3_5_0_8b": QWEN3_5 | {"hidden_size": 1024, "intermediate_size": 3584},
+    "qwen3_5_2b": QWEN3_5 | {"hidden_size": 2048, "intermediate_size": 6144},
+    "smollm3_3b": {
+        "architectures": ["SmolLM3ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0,
+        "bos_token_id": 128000, "eos_token_id": 128012, "hidden_act": "silu", "hidden_size": 2048,
+        "initializer_range": 0.02, "intermediate_size": 11008, "layer_types": ["full_attention"] * 36,
+        "max_position_embeddings": 65536, "max_window_layers": 28, "mlp_bias": False, "model_type": "smollm3",
+        "no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0] * 9, "num_attention_heads": 16,
+        "num_hidden_layers": 36, "num_key_value_heads": 4, "pad_token_id": 128004, "pretraining_tp": 2,
+        "rms_norm_eps": 1e-06, "rope_scaling": None, "rope_theta": 5000000.0, "sliding_window": None,
+        "tie_word_embeddings": True, "torch_dtype": "bfloat16", "use_cache": False, "use_sliding_window": False,
+        "vocab_size": 128256,
     },
     "opus_mt_en_de": {
         "_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": False,

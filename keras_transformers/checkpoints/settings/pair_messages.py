@@ -22,7 +22,7 @@ FORMATS = ("flat", "structured")
 def read_pair_template(folder: str | Path, form: str, variables: Mapping[str, Any]) -> dict[str, str]:
     """Read the text that a chat template makes of a query and a document.
 
-    The template is run with markers in place of contents: what stands around them is the same for all pairs.
+    The template is run with markers in place of contents: the text around them is the same for all pairs.
 
     Args:
         folder: Folder of a tokenizer.

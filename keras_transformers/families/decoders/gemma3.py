@@ -106,7 +106,7 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _positions(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of rotary positions in blocks that see all and in others; those of the older form count."""
+    """Return the options of rotary positions in blocks that see all and in others; options of the older form win."""
     given, older = values.get(PARAMETERS) or {}, values.get(SCALING) or {}
     if unknown := {*given} - {FULL, LOCAL}:
         raise ValueError(

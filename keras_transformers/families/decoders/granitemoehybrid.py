@@ -29,7 +29,7 @@ def granitemoehybrid(
 
     Example:
 
-    >>> granitemoehybrid(100_352, 28, 16, 1024, 2048, num_kv_heads=4, residual_scale=0.246).attention_scale
+    >>> granitemoehybrid(100_352, 28, 16, 1024, 2048, num_kv_heads=4, residual_scale=0.263).attention_scale
     1.0
     """
     facts = {"epsilon": 1e-5, "attention_scale": 1.0, "tie_embeddings": True, "max_wavelength": 10_000_000.0}

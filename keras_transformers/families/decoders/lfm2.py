@@ -29,7 +29,7 @@ def lfm2(
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `llama`.
-            `block_options` say which blocks have attention: when not given, those of the released models, of which as
+            `block_options` say which blocks have attention: when not given, as in the released models, of which as
             many as there are blocks count, or the last one of fewer than three.
 
     Returns:

@@ -16,7 +16,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class CausalFilter(DenseOwner):
-    """A weighted sum of a channel's value and those of the tokens before it in the same text, for each channel alone.
+    """A weighted sum of a channel's values at a token and at those before it in the same text, for each channel alone.
 
     A part of `ShortConvolution` and `GatedDelta`: a depthwise convolution whose state for decoding is its last inputs.
     Paper: depthwise convolutions, Chollet 2016, https://arxiv.org/abs/1610.02357.

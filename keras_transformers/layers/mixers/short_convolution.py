@@ -36,7 +36,7 @@ class ShortConvolution(ReturnsCache, DenseOwner):
         positions: Integer (1|B, T), position of each token in its text; a row is one text when None.
         padding_mask: (B, T), non-zero where a token is real.
         cache: `{"state_inputs"}`, (B, L - 1, D): of the tokens before the first one.
-        cache_positions: Integer (B, T), successive: where the tokens follow those of the cache.
+        cache_positions: Integer (B, T), successive: where the tokens follow the cached tokens.
         in_place: Ignored: a state is small.
         return_cache: As in `Attention`.
         mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.

@@ -44,7 +44,7 @@ def _linear(wavelengths: np.ndarray, max_wavelength: float, scaling: RotaryScali
 
 
 def _llama3(wavelengths: np.ndarray, max_wavelength: float, scaling: RotaryScaling) -> np.ndarray:
-    """Divide frequencies of few turns within the original length, keep those of many, and blend between."""
+    """Divide frequencies of few turns within the original length, keep frequencies of many, and blend between."""
     low, high, factor = map(np.float32, (scaling.low_frequency_factor, scaling.high_frequency_factor, scaling.factor))
     kept = 1 / wavelengths
     turns = np.float32(scaling.original_length) / (np.float32(2 * math.pi) / kept)

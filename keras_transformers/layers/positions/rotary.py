@@ -25,7 +25,7 @@ class RotaryPositions(Positional):
     Args:
         head_dim: Width of a head, H, or of its first units, if only these are rotated; even.
         max_wavelength: Base of the geometric series of wavelengths (`rope_theta`).
-        scaling: Scale of the positions, for longer texts than those of the first training: a dict of the values of
+        scaling: Scale of the positions, for longer texts than in the first training: a dict of the values of
             `config.RotaryScaling`; None for none.
 
     Call arguments:

@@ -43,7 +43,7 @@ class ScoredWriting(PrefixedWriting):
         """Score texts, or continuations of prompts, by the log-probabilities of their tokens, in nats.
 
         Use it to compare texts, to choose the likeliest of several answers, or for the perplexity of a corpus.
-        The tokens of a continuation are those of prompt + continuation beyond the prompt's, where whitespace at the end
+        A continuation's tokens are the tokens of prompt + continuation beyond the prompt's, where whitespace at the end
         of the prompt belongs to the continuation: as in lm-evaluation-harness. Without continuations, all tokens of a
         text are scored that have another one before them: the first one only if the tokenizer puts a token, such as
         `<s>`, before texts. A continuation of an empty prompt is scored behind that token, or else behind the first

@@ -26,7 +26,7 @@ class RowFacts(NamedTuple):
     """The facts of a model by which rows are laid out.
 
     Args:
-        lead: Tokens before those of a text.
+        lead: Tokens before a text.
         always: Whether every text gets them; otherwise only a continuation without a prompt.
         max_length: Tokens of a row, at most.
         is_target: Whether the rows are targets, which are continuations without a prompt: an encoder reads the texts.

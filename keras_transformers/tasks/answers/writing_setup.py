@@ -145,7 +145,7 @@ class WritingSetup:
         return TEXTS if special_tokens else CHATS
 
     def stop_of(self, stop: Sequence[str] | None) -> Sequence[str]:
-        """Return stop strings, those of the settings when None."""
+        """Return stop strings, by the settings when None."""
         return self.generation.get("stop", ()) if stop is None else stop
 
     def prescribed(self) -> Prescribed:

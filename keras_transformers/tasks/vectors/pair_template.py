@@ -23,7 +23,7 @@ class PairTemplate:
 
     Args:
         text: Text with the fields `{query}`, `{document}` and perhaps `{prompt}`; if it is too long, its end is cut.
-        pair: A second text with the rest of the fields, whose tokens stand after those of `text`; of the two the longer
+        pair: A second text with the rest of the fields, whose tokens follow the tokens of `text`; of the two the longer
             one is cut.
         prefix: Text before, with its special tokens; never cut.
         suffix: Text behind, whose last token is followed by the token of the score; never cut.

@@ -28,7 +28,7 @@ from keras_transformers.text.chat.graph_values import (
     truth,
 )
 
-MOST_STEPS = 50_000  # expressions evaluated, so that no template keeps the compiler busy for ever
+MOST_STEPS = 50_000  # expressions evaluated and turns of loops, so that no template keeps the compiler busy for ever
 BINARY = ("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow")
 
 
@@ -52,10 +52,8 @@ class Expressions(Paths):
     def evaluate(self, node: Any) -> Value:
         """Return the value of an expression."""
         name = type(node).__name__
-        self.steps += 1
         try:
-            if self.steps > MOST_STEPS:
-                raise NotCompiledError(f"more than {MOST_STEPS} steps,")
+            self.count_step()
             if name in BINARY:
                 return graph_operators.operate(self, name, self.evaluate(node.left), self.evaluate(node.right))
             method = getattr(self, f"_{name.lower()}", None)
@@ -65,6 +63,12 @@ class Expressions(Paths):
         except NotCompiledError as error:
             error.line = error.line or node.lineno
             raise
+
+    def count_step(self) -> None:
+        """Count an expression or a turn of a loop, and raise if there are too many."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise NotCompiledError(f"more than {MOST_STEPS} steps,")
 
     def test(self, node: nodes.Node) -> Any:
         """Return the condition that an expression states."""

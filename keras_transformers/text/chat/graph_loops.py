@@ -85,6 +85,7 @@ class Loops(Statements):
 
     def _over_items(self, node: nodes.For, values: tuple[Value, ...], loop: Hashable) -> None:
         for place, value in enumerate(values):
+            self.count_step()
             facts = {
                 "last": lambda place=place: Known(place == len(values) - 1),
                 "length": lambda: Known(len(values)),

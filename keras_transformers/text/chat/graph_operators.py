@@ -33,10 +33,11 @@ from keras_transformers.text.chat.graph_values import (
     to_value,
     truth,
 )
+from keras_transformers.text.chat.template_limits import limited
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv, "Pow": operator.pow,
-    "FloorDiv": operator.floordiv, "Mod": operator.mod, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
+    "Add": limited("+"), "Sub": operator.sub, "Mul": limited("*"), "Div": operator.truediv, "Pow": limited("**"),
+    "FloorDiv": operator.floordiv, "Mod": limited("%"), "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
     "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge, "in": lambda a, b: a in b,
     "notin": lambda a, b: a not in b,
 }  # fmt: skip

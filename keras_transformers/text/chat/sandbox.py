@@ -14,8 +14,10 @@ from typing import Any
 import jinja2
 from jinja2 import ext, nodes
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from keras_transformers.text.chat.template_limits import LimitedEnvironment, LimitError
+
+MOST_INDENT = 100
 _marks: ContextVar[tuple[str, str]] = ContextVar("marks", default=("", ""))
 
 
@@ -62,9 +64,7 @@ class _Dict:
         return dict(*arguments, **items)
 
 
-def environment(
-    generation: type[Generation] = Generation, *, has_functions: bool = True
-) -> ImmutableSandboxedEnvironment:
+def environment(generation: type[Generation] = Generation, *, has_functions: bool = True) -> LimitedEnvironment:
     """Return a new environment of chat templates.
 
     Args:
@@ -77,7 +77,7 @@ def environment(
     '[1]'
     """
     extensions = [generation, ext.loopcontrols]
-    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
+    made = LimitedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
     made.filters["tojson"] = _to_json
     if has_functions:
         made.globals |= {"raise_exception": _refuse, "strftime_now": _now, "dict": _Dict(), "namespace": Namespace}
@@ -107,6 +107,8 @@ def _to_json(
     value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
 ) -> str:
     """Write JSON without escapes for HTML."""
+    if (isinstance(indent, int) and indent > MOST_INDENT) or (isinstance(indent, str) and len(indent) > MOST_INDENT):
+        raise LimitError(f"it indents JSON by more than {MOST_INDENT}")
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 

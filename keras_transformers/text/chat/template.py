@@ -16,10 +16,12 @@ from keras_transformers.text.chat.plain_template import PLAIN, PLAIN_SOURCE
 from keras_transformers.text.chat.sandbox import compiled, described, environment, marking
 from keras_transformers.text.chat.template_files import (
     DEFAULT,
+    file_of,
     read_chat_templates,
     template_tokens,
     with_chat_template,
 )
+from keras_transformers.text.chat.template_limits import LimitError
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.text_checks import check_text
 from keras_transformers.utils.untrusted import shown
@@ -39,6 +41,7 @@ class ChatTemplate:
     Args:
         source: Jinja template.
         tokens: Special tokens by role, such as `{"bos_token": "<s>"}`, which the template may use.
+        file: Name of the file that it comes from, for errors.
 
     Raises:
         ValueError: It is no Jinja template.
@@ -50,8 +53,8 @@ class ChatTemplate:
     '<user>Hello'
     """
 
-    def __init__(self, source: str, tokens: Mapping[str, str] = NO_TOKENS):
-        self.source, self.tokens = source, dict(tokens)
+    def __init__(self, source: str, tokens: Mapping[str, str] = NO_TOKENS, file: str = ""):
+        self.source, self.tokens, self.file = source, dict(tokens), file
         self._compiled = compiled(source)
 
     @cached_property
@@ -152,6 +155,11 @@ class ChatTemplate:
                 add_generation_prompt=add_generation_prompt,
                 **self.tokens | plain,
             )
+        except LimitError as error:
+            raise ValueError(
+                f"the chat template{f' in {self.file}' * bool(self.file)} goes beyond its limits: {error}. Correct the "
+                "template, or take the checkpoint from a source that you trust."
+            ) from None
         except jinja2.exceptions.TemplateError as error:
             raise ValueError(f"the chat template refuses the conversation: {error}") from None
         except Exception as error:  # whatever a template does, also without memory or recursion
@@ -174,7 +182,8 @@ def find_template(tokenizer: Tokenizer, name: str | None = None) -> ChatTemplate
         return None
     if name not in found:
         raise ValueError(f"the tokenizer has no chat template {name!r}: expected one of {sorted(found)}.")
-    return ChatTemplate(found[name], template_tokens(tokenizer.files, tokenizer.named_roles()))
+    tokens = template_tokens(tokenizer.files, tokenizer.named_roles())
+    return ChatTemplate(found[name], tokens, file_of(tokenizer.files, name))
 
 
 def has_template(tokenizer: Tokenizer) -> bool:
@@ -192,8 +201,7 @@ def need_template(tokenizer: Tokenizer) -> ChatTemplate:
     if template is None:
         raise ValueError(
             "the tokenizer has no chat template, so that it is unknown how the model reads conversations. Load an "
-            "instruct or chat model, or give zoo.load a chat_template: Jinja, or 'plain' for one that needs no tokens "
-            "of its own."
+            "instruct or chat model, or give zoo.load a chat_template: Jinja, or 'plain' for one without new tokens."
         )
     return template
 

@@ -52,6 +52,16 @@ def read_chat_templates(files: Kept) -> dict[str, str]:
     return _of_config(json.loads(files[CONFIG]).get(KEY))
 
 
+def file_of(files: Kept, template: str) -> str:
+    """Return the name of the file that a template of `read_chat_templates` is in.
+
+    >>> file_of({"chat_template.jinja": b"{{ messages }}"}, "default")
+    'chat_template.jinja'
+    """
+    named = [name for name in files if name.startswith(FOLDER) and PurePosixPath(name).stem == template]
+    return next(iter([FILE] if template == DEFAULT and FILE in files else named), CONFIG)
+
+
 def template_tokens(files: Kept, named: Mapping[str, str]) -> dict[str, str]:
     """Return the special tokens by role that a chat template may use: the named ones, and the defaults of the class.
 

@@ -102,7 +102,6 @@ def test_the_sandbox_holds(hostile):
     [
         ("{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", "cannot write the conversation: RecursionError"),
         ("{{ messages[0].content.index('?') }}", "cannot write the conversation: ValueError: substring not found"),
-        ("{{ 'a' * (messages|length * 10**18) }}", "cannot write the conversation: (MemoryError|OverflowError)"),
         ("{% break %}", "cannot be compiled: SyntaxError: 'break' outside loop"),
         ("{% if true %}" * 120 + "{% endif %}" * 120, "cannot be compiled: (IndentationError|SyntaxError)"),
         ("{{ " + "(" * 2000 + "1" + ")" * 2000 + " }}", "cannot be compiled: RecursionError"),

@@ -12,6 +12,7 @@ from tokenizers import pre_tokenizers as p
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.graph.normalizers import replace
+from keras_transformers.text.graph.pre_tokenizers.cased_patterns import CASED_PATTERNS
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -37,7 +38,7 @@ SPLITTERS = [
     lambda c: p.Split(Regex(c.choice([r"\s+", r"\w+|[^\w\s]+", r"\d{1,2}"])), c.choice(SPELLED), c.random() < 0.5),
     lambda c: p.Digits(c.random() < 0.5),
     lambda c: p.Metaspace("▁", c.choice(["always", "first", "never"]), c.random() < 0.6),
-    lambda c: p.Split(Regex(c.choice(list(PATTERNS))), "isolated"),
+    lambda c: p.Split(Regex(c.choice([*PATTERNS, *CASED_PATTERNS])), "isolated"),
     lambda c: p.Split("", "isolated"),
     lambda c: p.Punctuation(c.choice(SPELLED)),
     lambda c: p.Split(c.choice([" ", "a", ",", *STRINGS]), c.choice(SPELLED), c.random() < 0.5),

@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from tokenizers import Tokenizer as Library
 
 from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.graph.pre_tokenizers.cased_patterns import CASED_PATTERNS
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -42,7 +43,7 @@ ADDED = [
     AddedToken("[R]", rstrip=True, normalized=False),
 ]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-NEWER = list(PATTERNS)[1:]
+NEWER, CASED = list(PATTERNS)[1:], list(CASED_PATTERNS)
 
 
 def bytes_pipeline(*splitters) -> Library:
@@ -180,6 +181,9 @@ PIPELINES = {
     "words": words,
     "llama3": lambda: split_then_bytes(NEWER[0]),
     "qwen2": lambda: normalized(split_then_bytes(NEWER[1])),
+    "qwen3_5": lambda: normalized(split_then_bytes(NEWER[2])),
+    "phi4_mini": lambda: split_then_bytes(CASED[0]),
+    "tekken": lambda: split_then_bytes(CASED[2]),
     "smollm2": lambda: digits_then_bytes(individual=True),
     "digits": lambda: digits_then_bytes(individual=False, prefixed=True),
     "unsplit_bytes": lambda: bytes_pipeline(pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)),

@@ -7,6 +7,9 @@ inside runs.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.graph.streams.code_points import PointTable, shipped
@@ -15,14 +18,23 @@ from keras_transformers.text.graph.streams.runs import Runs, runs_of
 from keras_transformers.text.graph.streams.streams import Stream, shift
 
 _TIKTOKEN = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?{letters}+|\p{{N}}{digits}"
+    r"| ?[^\s\p{{L}}{marks}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-PATTERNS = {
+_GPT4, _QWEN2, _QWEN3_5 = (
+    _TIKTOKEN.format(letters=letters, digits=digits, marks=marks)
+    for letters, digits, marks in (
+        (r"\p{L}", "{1,3}", ""),
+        (r"\p{L}", "", ""),
+        (r"[\p{L}\p{M}]", "", r"\p{M}"),
+    )
+)
+PATTERNS: dict[str, dict[str, Any]] = {
     # GPT-2's, and the pre-tokeniser ByteLevel's
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": {"tiktoken": False, "digits": 0},
-    _TIKTOKEN.format(digits="{1,3}"): {"tiktoken": True, "digits": 3},  # GPT-4's cl100k, Llama 3
-    _TIKTOKEN.format(digits=""): {"tiktoken": True, "digits": 1},  # Qwen 2
+    _GPT4: {"tiktoken": True, "digits": 3},  # cl100k, Llama 3
+    _QWEN2: {"tiktoken": True, "digits": 1},
+    _QWEN3_5: {"tiktoken": True, "digits": 1, "marks": True},
 }
 
 
@@ -35,11 +47,14 @@ class WordPattern(tf.Module):
         tiktoken: GPT-4's rules: contractions in any case; a run of letters includes any one mark or blank before it,
             not only a space; newlines belong to the token of the marks or whitespace before them.
         digits: Maximum digits of a token; 0 for any number.
+        marks: Whether combining marks are letters.
     """
 
-    def __init__(self, tiktoken: bool, digits: int):
+    def __init__(self, tiktoken: bool, digits: int, marks: bool = False):
         super().__init__()
         classes = shipped()["regex"]
+        if marks:
+            classes = np.where((classes == OTHER) & (shipped()["letter_case"] > 0), LETTER, classes)
         self.classes = PointTable(classes if tiktoken else classes - (classes == NEWLINE), token=OTHER)
         self.tiktoken, self.digits = tiktoken, digits
 
@@ -80,19 +95,16 @@ class WordPattern(tf.Module):
         at, stop = tf.boolean_mask(runs.first, quoted), tf.boolean_mask(runs.stop, quoted)  # (Q,), (Q,)
         one, two = (self._folded(tf.gather(points, tf.minimum(at + i, stop - 1))) for i in (0, 1))  # (Q,), (Q,)
 
-        is_long = ((one == ord("l")) & (two == ord("l"))) | (_among(one, "rv") & (two == ord("e")))
+        is_long = ((one == ord("l")) & (two == ord("l"))) | (among(one, "rv") & (two == ord("e")))
         is_long &= stop - at > 1
-        length = tf.where(is_long, 2, tf.where(_among(one, "stmd"), 1, 0))
+        length = tf.where(is_long, 2, tf.where(among(one, "stmd"), 1, 0))
         length = tf.cast(length, tf.int64)
 
         rest = tf.boolean_mask(at + length, (length > 0) & (at + length < stop))  # (K,)
         return tf.tensor_scatter_nd_update(quoted, tf.where(quoted), length > 0), rest
 
     def _folded(self, points: tf.Tensor) -> tf.Tensor:
-        if not self.tiktoken:
-            return points
-        is_capital = (points >= ord("A")) & (points <= ord("Z"))
-        return tf.where(is_capital, points + 32, tf.where(points == ord("ſ"), ord("s"), points))
+        return folded(points) if self.tiktoken else points
 
 
 def _groups(classes: tf.Tensor, runs: Runs, size: int) -> tf.Tensor:
@@ -102,5 +114,12 @@ def _groups(classes: tf.Tensor, runs: Runs, size: int) -> tf.Tensor:
     return tf.boolean_mask(at, (at - first) % size == 0)
 
 
-def _among(points: tf.Tensor, letters: str) -> tf.Tensor:
+def folded(points: tf.Tensor) -> tf.Tensor:
+    """Return code points (N,) with small letters for capitals, as far as letters of contractions are concerned."""
+    is_capital = (points >= ord("A")) & (points <= ord("Z"))
+    return tf.where(is_capital, points + 32, tf.where(points == ord("ſ"), ord("s"), points))
+
+
+def among(points: tf.Tensor, letters: str) -> tf.Tensor:
+    """Mark the code points that are one of `letters`, (N,) bool."""
     return tf.reduce_any(points[:, None] == [ord(letter) for letter in letters], 1)

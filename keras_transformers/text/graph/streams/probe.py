@@ -21,6 +21,7 @@ SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogat
 KEEP, DROP, SPACE = range(3)  # actions of cleaning on a code point
 WORD, WHITE, PUNCTUATION = range(3)  # classes of BERT's pre-tokeniser
 LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions: \p{L}, \p{N}, none, \s, [\r\n]
+CAPITAL, SMALL, CASELESS = 1, 2, 3  # \p{Lu}\p{Lt}, \p{Ll}, \p{Lm}\p{Lo}\p{M}: the last is with both, bit by bit
 # Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
 (ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
 NUM_CLUSTER_CLASSES = 12
@@ -49,6 +50,7 @@ def probe() -> dict[str, np.ndarray]:
         "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),
         "word": _word_class(),
         "regex": regex,
+        "letter_case": _letter_cases(),
         "numeric": _numeric_class(),
         "cluster": cluster,
         "script": _scripts(),
@@ -129,6 +131,13 @@ def _word_class(chunk: int = 256) -> np.ndarray:
 def _regex_classes() -> np.ndarray:
     classes = np.full(UNICODE_SIZE, OTHER, np.uint8)
     for kind, pattern in ((LETTER, r"\p{L}"), (NUMBER, r"\p{N}"), (BLANK, r"\s"), (NEWLINE, r"[\r\n]")):
+        classes[_matching(pattern)] = kind
+    return classes
+
+
+def _letter_cases() -> np.ndarray:
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    for kind, pattern in ((CAPITAL, r"[\p{Lu}\p{Lt}]"), (SMALL, r"\p{Ll}"), (CASELESS, r"[\p{Lm}\p{Lo}\p{M}]")):
         classes[_matching(pattern)] = kind
     return classes
 

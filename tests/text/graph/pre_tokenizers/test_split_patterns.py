@@ -52,6 +52,7 @@ PARTS += [
     "_",
     "😀",
     "\u0301",
+    "\u0903",
     "\x00",
 ]
 
@@ -67,7 +68,7 @@ def expected(pattern: str, texts: list[str]) -> list[list[str]]:
     return [[word for word, _ in split.pre_tokenize_str(text)] for text in texts]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2", "qwen3.5"])
 def test_random_text(pattern):
     chance = random.Random(5)
     texts = ["".join(chance.choices(PARTS, k=chance.randrange(16))) for _ in range(4_000)]
@@ -75,7 +76,7 @@ def test_random_text(pattern):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2", "qwen3.5"])
 def test_every_code_point(pattern):
     """A hundred in a text: short texts cost time."""
     for context in ("a{}b\n", " {} \n", "'{}\n", "1{}\n", "!{}a\n"):
@@ -84,7 +85,7 @@ def test_every_code_point(pattern):
         assert cut(pattern, texts) == expected(pattern, texts)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2", "qwen3.5"])
 def test_every_space_at_the_edge_of_a_text(pattern):
     spaces = [chr(point) for point in SCALARS if chr(point).isspace()]
     texts = [context.format(space) for context in ("a{}b", " {} ", "'{}", "{}a", "!{}") for space in spaces]
