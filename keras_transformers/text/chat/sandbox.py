@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import ext, nodes
 from jinja2.parser import Parser
 
-from keras_transformers.text.chat.template_limits import LimitedEnvironment, LimitError
+from keras_transformers.text.chat.template_limits import LimitedEnvironment, LimitError, guarded
 
 MOST_INDENT = 100
 _marks: ContextVar[tuple[str, str]] = ContextVar("marks", default=("", ""))
@@ -51,6 +51,9 @@ class Namespace(jinja2.utils.Namespace):
         _check_name(name)
         super().__setitem__(name, value)
 
+    def __repr__(self) -> str:
+        return "<Namespace>"  # its values may be namespaces that hold each other
+
 
 def _check_name(name: Any) -> None:
     if isinstance(name, str) and name.startswith("_"):
@@ -78,7 +81,7 @@ def environment(generation: type[Generation] = Generation, *, has_functions: boo
     """
     extensions = [generation, ext.loopcontrols]
     made = LimitedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
-    made.filters["tojson"] = _to_json
+    made.filters["tojson"] = guarded(_to_json)
     if has_functions:
         made.globals |= {"raise_exception": _refuse, "strftime_now": _now, "dict": _Dict(), "namespace": Namespace}
     return made

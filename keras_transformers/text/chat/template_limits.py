@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -17,14 +18,17 @@ import jinja2
 from jinja2 import nodes, pass_context, pass_eval_context
 from jinja2.exceptions import SecurityError
 from jinja2.filters import make_attrgetter
-from jinja2.runtime import markup_join
+from jinja2.runtime import Macro, markup_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
+
+from keras_transformers.text.chat.template_guards import COUNTED, JOINED, WEIGHED, Guards
+from keras_transformers.text.chat.template_weights import NESTING, weight_of
 
 SECONDS = 10.0
 MOST_CHARACTERS, MOST_ITEMS, MOST_BITS = 10_000_000, 1_000_000, 1024  # of a text, of a list, of an integer
-WIDE = re.compile(r"%(\([^)]*\))?[^%A-Za-z]*?(\d{5,}|\*)")  # a width in a format with %
-WIDE_FIELD = re.compile(r"\{[^{}]*:[^{}]*(\d{5,}|\{)")
+# A width in a format with %, perhaps behind a key, which may hold parentheses; no part is read twice.
+WIDE = re.compile(r"[%)][#0\- +]*(\d{5,}|\*|\d*\.(\d{5,}|\*))")
+WIDE_FIELD = re.compile(r"\{[^{}:]*:[^{}]*?(\d{5,}|\{)")
 _end: ContextVar[float | None] = ContextVar("end", default=None)
 
 
@@ -37,11 +41,17 @@ class LimitedTemplate(jinja2.Template):
 
     def render(self, *arguments: Any, **variables: Any) -> str:
         """Return the text; see `jinja2.Template.render`."""
-        token = _end.set(time.monotonic() + SECONDS)
-        try:
+        with _limited_time():
             return super().render(*arguments, **variables)
-        finally:
-            _end.reset(token)
+
+
+@contextmanager
+def _limited_time() -> Iterator[None]:
+    token = _end.set(time.monotonic() + SECONDS)
+    try:
+        yield
+    finally:
+        _end.reset(token)
 
 
 class LimitedEnvironment(ImmutableSandboxedEnvironment):
@@ -52,8 +62,8 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
 
     def __init__(self, **options: Any):
         super().__init__(**options)
-        self.filters |= {name: _guarded(self.filters[name], check) for name, check in FILTERS.items()}
-        self.filters |= {COUNTED: _counted, JOINED: _concatenated}
+        self.filters |= {name: guarded(each, FILTERS.get(name)) for name, each in self.filters.items()}
+        self.filters |= {COUNTED: _counted, JOINED: _concatenated, WEIGHED: _weighed}
         del self.filters["urlize"], self.globals["lipsum"]
 
     concat = staticmethod(lambda pieces: _joined(pieces))
@@ -71,33 +81,18 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
             if name == "join" and len(arguments) == 1:
                 arguments = ([*arguments[0]],)  # it may be a generator
             METHODS[name](text, *arguments, **{key: named[key] for key in named if key not in OF_JINJA})
-        return super().call(context, function, *arguments, **named)
+        if isinstance(function, Macro):  # it makes a tuple of them
+            _check_weight((arguments, named))
+        if name == "to_bytes" and isinstance(text, int):
+            _check_size(max([each for each in (*arguments, *named.values()) if isinstance(each, int)], default=1))
+        return _checked(super().call(context, function, *arguments, **named))
 
     def _generate(self, source: nodes.Template, *arguments: Any, **options: Any) -> str:
-        return super()._generate(_Guards(self).visit(source), *arguments, **options)
+        with _limited_time():  # filters of constants are computed here
+            return super()._generate(Guards(self).visit(source), *arguments, **options)
 
 
 OF_JINJA = ("_loop_vars", "_block_vars")  # what its code gives to calls besides their arguments
-COUNTED, JOINED = "_counted", "_joined"  # names of filters that no template writes itself
-
-
-class _Guards(NodeTransformer):
-    """Puts checks around what loops read, and in place of `~`."""
-
-    def __init__(self, environment: LimitedEnvironment):
-        self.environment = environment
-
-    def visit_For(self, node: nodes.For) -> nodes.Node:
-        self.generic_visit(node)
-        node.iter = self._filtered(COUNTED, node.iter)
-        return node
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        self.generic_visit(node)
-        return self._filtered(JOINED, nodes.List(node.nodes, lineno=node.lineno, environment=self.environment))
-
-    def _filtered(self, name: str, node: Any) -> nodes.Filter:
-        return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno, environment=self.environment)
 
 
 def _check_time() -> None:
@@ -121,7 +116,28 @@ def _length(value: Any) -> int:
 def _counted(context: Any, values: Iterable) -> Iterator:
     for value in values:
         _check_time()
-        yield value
+        yield _checked(value)
+
+
+@pass_context
+def _weighed(context: Any, value: Any) -> Any:
+    return _checked(value)
+
+
+def _checked(value: Any) -> Any:
+    """Return what a call or a filter returned, or a list of the template, unless it is too much."""
+    if isinstance(value, (str, bytes)):
+        _check_size(len(value))
+    elif isinstance(value, NESTING):
+        _check_weight(value)
+    return value
+
+
+def _check_weight(value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        _check_size(len(value), MOST_ITEMS)
+    if weight_of(value) > MOST_CHARACTERS:
+        raise LimitError(f"it makes a list that is written as a text of more than {MOST_CHARACTERS:,} characters")
 
 
 def _joined(pieces: Iterable[str]) -> str:
@@ -180,6 +196,12 @@ def _replaced(text: Any, old: Any, new: Any, *rest: Any, **named: Any) -> None:
     _check_size(len(text) + text.count(old) * len(new))
 
 
+def _wrapped(s: Any, width: Any = 79, break_long_words: Any = True, wrapstring: Any = "", *_: Any, **__: Any) -> None:
+    _check_size(len(s) * max(1, _length(wrapstring)))
+    longest = max(map(len, str(s).split()), default=0)
+    _check_size(longest * longest // (1000 * max(1, _length(width))))  # its rest is copied at each line
+
+
 def _translated(text: Any, table: Any) -> None:
     values = table.values() if isinstance(table, Mapping) else ()
     _check_size(len(text) * max(map(_length_of_text, values), default=1))
@@ -194,19 +216,20 @@ def _check_start(values: Any, attribute: Any = None, start: Any = 0) -> None:
         raise LimitError(f"it sums from {type(start).__name__} on: only numbers are summed")
 
 
-def _guarded(function: Callable, check: Callable[..., None]) -> Callable:
-    """Return a filter with a check of its arguments before it."""
+def guarded(function: Callable, check: Callable[..., None] | None = None) -> Callable:
+    """Return a filter that looks at the time and at what it returns, and checks its arguments before."""
     passed = 1 if hasattr(function, "jinja_pass_arg") else 0  # Jinja's own first argument
 
     @wraps(function)
-    def guarded(*arguments: Any, **named: Any) -> Any:
+    def checked(*arguments: Any, **named: Any) -> Any:
         _check_time()
         if check is _check_joined:
             arguments, named = _join_arguments(*arguments, **named), {}
-        check(*arguments[passed:], **named)
-        return function(*arguments, **named)
+        if check is not None:
+            check(*arguments[passed:], **named)
+        return _checked(function(*arguments, **named))
 
-    return guarded
+    return checked
 
 
 def _join_arguments(context: Any, value: Any, d: Any = "", attribute: Any = None) -> tuple:
@@ -239,7 +262,7 @@ def limited(symbol: str) -> Callable[[Any, Any], Any]:
 
     def checked(left: Any, right: Any) -> Any:
         check(left, right)
-        return operator(left, right)
+        return _checked(operator(left, right))
 
     return checked
 
@@ -256,9 +279,7 @@ METHODS: dict[str, Callable[..., None]] = {
 FILTERS: dict[str, Callable[..., None]] = {
     "center": lambda value, width=80: _check_size(width),
     "indent": lambda s, width=4, *_, **__: _check_size((str(s).count("\n") + 1) * _length(width)),
-    "wordwrap": lambda s, width=79, break_long_words=True, wrapstring="", *_, **__: _check_size(
-        len(s) * max(1, _length(wrapstring))
-    ),
+    "wordwrap": _wrapped,
     "batch": lambda value, linecount, fill_with=None: _check_size(linecount, MOST_ITEMS),
     "slice": lambda value, slices, fill_with=None: _check_size(slices, MOST_ITEMS),
     "round": lambda value, precision=0, method="common": _check_size(precision, MOST_BITS),
