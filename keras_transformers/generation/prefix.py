@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import keras
@@ -39,13 +40,17 @@ class PrefixStates:
         self._read = Compiled(model, lambda inputs: program.prefill(inputs)["cache"])
         self._kept: dict[tuple[int, ...], Prefix] = {}
         self._weights: list[np.ndarray] = []
+        self._lock = Lock()  # a thread must not keep a state of weights that another one has seen change
 
     def __call__(self, ids: Sequence[int]) -> Prefix:
         """Return the prefix of token ids, of which there is one at least."""
+        with self._lock:
+            return self._find(tuple(ids))
+
+    def _find(self, key: tuple[int, ...]) -> Prefix:
         weights = [np.asarray(ops.convert_to_numpy(rows)) for rows in self._fingerprint()]
         if [rows.tobytes() for rows in weights] != [rows.tobytes() for rows in self._weights]:
             self._kept, self._weights = {}, weights
-        key = tuple(ids)
         self._kept[key] = prefix = self._kept.pop(key, None) or self._compute(key)
         self._kept = dict([*self._kept.items()][-MOST_KEPT:])
         return prefix

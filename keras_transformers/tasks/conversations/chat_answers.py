@@ -179,12 +179,12 @@ class ChatWriting(Writing):
         options = defaults | {"special_tokens": False} | dict(options)
         if (prompt := options.get("prefix")) is None:
             return [_written(template, each, index, variables) for index, each in enumerate(conversations)], options
-        beginning = system_text(template, prompt, variables)
+        beginning = system_text(template, prompt, variables, self.setup.tokenizer)
         written = [
             _written(template, each, index, variables, [system_message(prompt)])
             for index, each in enumerate(conversations)
         ]
-        return without_beginning(written, beginning), options | {"prefix": beginning}
+        return without_beginning(written, beginning, self.setup.tokenizer), options | {"prefix": beginning}
 
     @property
     def _new_tokens(self) -> int:
@@ -208,7 +208,7 @@ class ChatWriting(Writing):
         system, prompt = None, options.get("prefix")
         try:
             if prompt is not None:
-                system = prompt, system_text(template, prompt, {**variables, **inputs})
+                system = prompt, system_text(template, prompt, {**variables, **inputs}, self.setup.tokenizer)
             compiled = CompiledTemplate(template, variables, inputs, system)
         except ValueError as error:
             return _without_chat(chat, error)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
+import tokenizers
 from generating import causal_lm, lively
+from tokenizers import models, pre_tokenizers
 
 import zoo
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.conversations.chat_scores import score_answers
 from keras_transformers.tasks.conversations.system_prefix import system_text, without_beginning
 from keras_transformers.text.chat.template import ChatTemplate, with_template
+from keras_transformers.text.tokenizer import Tokenizer
 
 TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
@@ -52,14 +57,24 @@ def test_the_prefix_of_a_conversation_is_its_system_prompt(task):
 
 
 def test_a_system_prompt_must_stand_before_the_other_messages():
+    tokenizer = Tokenizer.train(["the cat"], 270, model="byte_pair")
     inside = ChatTemplate("<s>{% for m in messages %}{% if m.role != 'system' %}{{ messages[0].content ~ m.content }}"
                           "{% endif %}{% endfor %}")  # fmt: skip
     with pytest.raises(ValueError, match="into the first message of the user"):
-        system_text(inside, "Be brief.", {})
+        system_text(inside, "Be brief.", {}, tokenizer)
     with pytest.raises(ValueError, match="takes no system prompt as a prefix"):
-        system_text(ChatTemplate("{{ raise_exception('No system.') }}"), "Be brief.", {})
+        system_text(ChatTemplate("{{ raise_exception('No system.') }}"), "Be brief.", {}, tokenizer)
     with pytest.raises(ValueError, match="conversation 1"):
-        without_beginning(["Be brief. a", "Be long. a"], "Be brief.")
+        without_beginning(["Be brief. a", "Be long. a"], "Be brief.", tokenizer)
+
+
+def test_a_system_prompt_has_the_same_tokens_as_a_prefix():
+    written = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+    for scheme, refused in (("never", False), ("always", True)):  # Llama 2 adds a space before each text
+        library = tokenizers.Tokenizer(models.BPE({"a": 0, "▁": 1}, [], unk_token="a"))
+        library.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)
+        with pytest.raises(ValueError, match="adds a space") if refused else nullcontext():
+            assert system_text(written, "aa", {}, Tokenizer(library)) == "<system>aa"
 
 
 def test_an_iterator_of_conversations_is_not_lost(task):
