@@ -76,8 +76,8 @@ def fingerprint(variables: Sequence[Any]) -> list[Tensor]:
 
     Example:
 
-    >>> [rows.numpy().round(2).tolist() for rows in fingerprint([np.array([[1.0, 0.0], [0.0, 1.0]])])]
-    [[1.0, 0.54]]
+    >>> [np.round(rows, 2).astype(str).tolist() for rows in fingerprint([np.array([[1.0, 0.0], [0.0, 1.0]])])]
+    [['1.0', '0.54']]
     """
     return [_rows(ops.convert_to_tensor(variable)) for variable in variables]
 

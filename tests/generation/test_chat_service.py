@@ -107,11 +107,11 @@ def test_no_conversations(exported):
 
 @pytest.mark.integration
 def test_a_template_that_no_graph_can_hold(tmp_path):
-    task = chat_task("{% for m in messages %}{{ m.content | urlize }}{% endfor %}")
-    with pytest.warns(UserWarning, match="the export has no signature chat, as the chat template .*urlize"):
+    task = chat_task("{% for m in messages %}{{ m.content | filesizeformat }}{% endfor %}")
+    with pytest.warns(UserWarning, match="the export has no signature chat, as the chat template .*filesizeformat"):
         task.export(tmp_path / "1", max_new_tokens=2)
     assert "chat" not in tf.saved_model.load(str(tmp_path / "1")).signatures
-    with pytest.raises(ValueError, match="urlize"):
+    with pytest.raises(ValueError, match="filesizeformat"):
         task.export(tmp_path / "2", chat=True)
     assert not (tmp_path / "2").exists()
 
