@@ -58,7 +58,7 @@ class Entry:
         task: The task that the checkpoint was made for.
         parameters: Number of parameters: of an encoder with its pooler, if it has one; of a decoder with its output
             layer; or of an encoder and a decoder with its output layer. None where only the checkpoint says it.
-        licence: Licence of the weights, as an SPDX name, or a short one: `"Gemma terms"`, `"Llama 3.2"`, `"LFM 1.0"`.
+        licence: Licence of the weights, as an SPDX name, or a short one: `"Gemma"`, `"Llama 3.2"`, `"LFM 1.0"`.
         terms: Address of the terms that the hub asks for consent to before it gives the files; empty if it asks nobody.
         source: Source of the weights: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
         paper: The paper's address.

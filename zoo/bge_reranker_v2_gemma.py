@@ -20,7 +20,7 @@ ENTRY = entry(
     ),
     task="ranking",
     parameters=2_506_172_416,
-    licence="Gemma terms",
+    licence="Gemma",
     # The text of the card (BAAI/bge-reranker-v2-gemma): its files have none.
     options={
         "score_tokens": ["Yes"],

@@ -22,7 +22,7 @@ ENTRY = entry(
     ),
     task="sentence_embedding",
     parameters=302_863_104,
-    licence="Gemma terms",
+    licence="Gemma",
     terms="https://ai.google.dev/gemma/terms",
     source="hf:google/embeddinggemma-300m",
     paper="https://arxiv.org/abs/2509.20354",

@@ -22,7 +22,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=2_614_341_888,
-    licence="Gemma terms",
+    licence="Gemma",
     terms="https://ai.google.dev/gemma/terms",
     source="hf:google/gemma-2-2b",
     paper="https://arxiv.org/abs/2408.00118",

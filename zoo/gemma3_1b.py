@@ -20,7 +20,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=999_885_952,
-    licence="Gemma terms",
+    licence="Gemma",
     terms="https://ai.google.dev/gemma/terms",
     source="hf:google/gemma-3-1b-pt",
     paper="https://arxiv.org/abs/2503.19786",

@@ -20,7 +20,7 @@ ENTRY = entry(
     ),
     task="causal_lm",
     parameters=268_098_176,
-    licence="Gemma terms",
+    licence="Gemma",
     terms="https://ai.google.dev/gemma/terms",
     source="hf:google/gemma-3-270m",
     paper="https://arxiv.org/abs/2503.19786",

@@ -110,7 +110,7 @@ def cells(entry: Entry) -> tuple[str, str, str, str]:
     config, parameters = entry.sizes
     layers = config.num_layers + (config.num_decoder_layers or 0)
     weights = "bundled" if entry.bundled else "hub" if entry.source else "none"
-    return millions(parameters), f"{layers} x {config.hidden_dim}", entry.licence, weights
+    return millions(parameters), f"{layers}x{config.hidden_dim}", entry.licence, weights
 
 
 def millions(number: int) -> str:

@@ -13,7 +13,7 @@ from zoo import _console
 def test_list():
     table = run("list")
     assert all(name in table for name in zoo.names())
-    assert "109 M" in table and "12 x 768" in table and "Apache-2.0" in table
+    assert "109 M" in table and "12x768" in table and "Apache-2.0" in table
     assert "bert_large_en_cased" not in run("list", "bert_base*")
 
 
