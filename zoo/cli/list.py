@@ -94,7 +94,7 @@ def markdown_table(entries: Iterable[Entry]) -> str:
     Example:
 
     >>> markdown_table([describe("gpt2")]).splitlines()[-1]
-    '| `gpt2` | 124 M | 12 x 768 | causal_lm | MIT | hub |'
+    '| `gpt2` | 124 M | 12x768 | causal_lm | MIT | hub |'
     """
     header = ("name", "params", "layers", "task", "licence", "weights")
     rows = [header, tuple("---" for _ in header)]

@@ -77,6 +77,7 @@ def test_a_system_prompt_has_the_same_tokens_as_a_prefix():
             assert system_text(written, "aa", {}, Tokenizer(library)) == "<system>aa"
 
 
+@pytest.mark.integration
 def test_an_iterator_of_conversations_is_not_lost(task):
     assert len(task.generate(messages=iter([MESSAGES, MESSAGES]), max_new_tokens=2)) == 2
     for wrong in (5, {"a": MESSAGES}, b"a", "a"):
