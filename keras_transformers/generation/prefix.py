@@ -31,7 +31,7 @@ class PrefixStates:
 
     Args:
         model: The model, whose weights are compared.
-        program: Its program.
+        program: Program of the model, whose `prefill` reads prefixes.
         compiled: Function that compiles a function without arguments; used to compare the weights.
     """
 

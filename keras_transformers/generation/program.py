@@ -91,22 +91,22 @@ class Program:
         Returns:
             The state and the request of B * n rows; rows of the first prompt come first.
         """
-        before = prefix.token_ids[:-1] if prefix else ops.zeros((0,), "int32")  # (F - 1,)
-        past, longest = ops.shape(before)[0], ops.shape(prompts)[1]
-        end = past + longest
-        mask = ops.cast(past + ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - 1, 1), "int32")  # (B, P)
-        inputs = {"token_ids": prompts, "padding_mask": mask}
+        longest = ops.shape(prompts)[1]
+        past = ops.shape(prefix.token_ids)[0] - 1 if prefix else 0  # F - 1 tokens have been read
+        is_read = ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - (past + 1), 1)  # (B, P)
+        inputs = {"token_ids": prompts, "padding_mask": ops.cast(is_read, "int32")}
         if prefix:
             cache = self._read_behind(prefix.blocks, past, inputs)
+            before = ops.broadcast_to(prefix.token_ids[:-1], (ops.shape(prompts)[0], past))
+            prompts = ops.concatenate([before, prompts], axis=1)  # (B, F - 1 + P)
         else:
-            cache = _split_cache(
-                self.prefill({**inputs, **source, **self._lengths(limit)})["cache"], source, self.attends
-            )
+            cache = self.prefill({**inputs, **source, **self._lengths(limit)})["cache"]
+            cache = _split_cache(cache, source, self.attends)
 
+        end = ops.shape(prompts)[1]
         room = ops.maximum(ops.max(limit), end) - end if room is None else room
         cache = cache.grown(room if self.cache_increment is None else ops.minimum(room, self.cache_increment))
-        before = ops.broadcast_to(before, (ops.shape(prompts)[0], past))
-        token_ids = ops.pad(ops.concatenate([before, prompts], axis=1), [(0, 0), (0, room)])  # (B, T)
+        token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
 
         order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
         token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))

@@ -35,7 +35,9 @@ def read_pair_template(folder: str | Path, form: str, variables: Mapping[str, An
     Raises:
         ValueError: There is no template, it fails, or it does more with contents than to put them between fixed texts.
     """
-    path, source = _source(Path(folder), _files(Path(folder)))
+    files = _files(Path(folder))
+    path, source = _source(Path(folder), files)
+    variables = {**template_tokens(files, roles_in(files)), **variables}
     plain, prompted = (_marked(path, source, roles, form, variables) for roles in (("query", "document"), (*ROLES,)))
     text, instruction = plain, ""
     if ROLES["system"] in prompted:
@@ -83,9 +85,8 @@ def _rendered(
     marks = {role: f" \n <<{role}&{filler}>> \n " for role in roles}
     as_parts = form == "structured"
     given = {role: [{"type": "text", "text": mark}] if as_parts else mark for role, mark in marks.items()}
-    files = _files(path.parent)
     messages = [{"role": role, "content": content} for role, content in given.items()]
-    usual = {"add_generation_prompt": False, "strftime_now": _no_date, **template_tokens(files, roles_in(files))}
+    usual = {"add_generation_prompt": False, "strftime_now": _no_date}
     text = _render(path, source, {"messages": messages, **usual, **variables})
     if any(field in text for field in ROLES.values()):
         raise _unfit(path, f"it writes one of {[*ROLES.values()]} itself")

@@ -20,7 +20,7 @@ class PrefixedWriting(WritingSetup):
 
     @property
     def service(self) -> Any:
-        """The service that generates: reader, program and writer; on TensorFlow `export` saves it."""
+        """Return the service that generates: reader, program and writer; on TensorFlow `export` saves it."""
         return current_service(cast(Any, self), self.prescribed())  # the class that has it is an `Answers`
 
     def service_behind(self, prefix: str | None, special_tokens: bool, request: Request) -> Any:
