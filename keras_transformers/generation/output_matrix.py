@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads.language_model import logits_of, transform_of
+from keras_transformers.utils.fingerprint import fingerprint
 
 HALF = ("bfloat16", "float16")
 
@@ -41,8 +42,7 @@ class OutputMatrix:
             return
         self.table = layer.embeddings.value
         self.matrix = tf.Variable(self._transposed(layer.compute_dtype), trainable=False, name="output_matrix")
-        self.probe = tf.random.stateless_normal((self.table.shape[1], 1), (1, 2))
-        self.fingerprint = tf.Variable(self._fingerprint(), trainable=False)
+        self.fingerprint = tf.Variable(fingerprint(self.table), trainable=False)  # (V,)
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
         """Return the logits (B, V) of hidden states (B, D)."""
@@ -56,16 +56,9 @@ class OutputMatrix:
 
     def refresh(self) -> None:
         """Renew the copy if the embedding has changed since, for instance by training."""
-        if self.table is not None and not tf.reduce_all(self._fingerprint() == self.fingerprint):
+        if self.table is not None and not tf.reduce_all(fingerprint(self.table) == self.fingerprint):
             self.matrix.assign(self._transposed(self.matrix.dtype))
-            self.fingerprint.assign(self._fingerprint())
+            self.fingerprint.assign(fingerprint(self.table))
 
     def _transposed(self, dtype: str) -> tf.Tensor:
         return tf.cast(tf.transpose(self.table), dtype)
-
-    def _fingerprint(self) -> tf.Tensor:
-        """Return one float32 number for each row of the table.
-
-        To read the table once is much faster than to transpose it.
-        """
-        return tf.matmul(tf.cast(self.table, "float32"), self.probe)

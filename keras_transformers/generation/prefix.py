@@ -12,6 +12,7 @@ from keras import ops
 
 from keras_transformers.generation.program import Program
 from keras_transformers.utils.compiled import Compiled
+from keras_transformers.utils.fingerprint import fingerprint
 from keras_transformers.utils.tensor_types import Tensor
 from keras_transformers.utils.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
@@ -36,7 +37,7 @@ class PrefixStates:
     """
 
     def __init__(self, model: keras.Model, program: Program, compiled: Callable[[Callable], Callable]):
-        self._fingerprint = compiled(lambda: fingerprint(model.weights))
+        self._fingerprint = compiled(lambda: [fingerprint(weight) for weight in model.weights])
         self._read = Compiled(model, lambda inputs: program.prefill(inputs)["cache"])
         self._kept: dict[tuple[int, ...], Prefix] = {}
         self._weights: list[np.ndarray] = []
@@ -67,23 +68,3 @@ def check_prefix(prefix: Any) -> None:
     if not isinstance(prefix, str):
         raise ValueError(f"prefix is one str, for all texts: received {shown(prefix)}.")
     check_texts("prefix", [prefix])
-
-
-def fingerprint(variables: Sequence[Any]) -> list[Tensor]:
-    """Return float32 numbers that change with the variables, one for each row of their last axis.
-
-    To read the weights once takes about as long as a step of generation.
-
-    Example:
-
-    >>> [np.round(rows, 2).astype(str).tolist() for rows in fingerprint([np.array([[1.0, 0.0], [0.0, 1.0]])])]
-    [['1.0', '0.54']]
-    """
-    return [_rows(ops.convert_to_tensor(variable)) for variable in variables]
-
-
-def _rows(x: Tensor) -> Tensor:
-    width = x.shape[-1] if len(x.shape) else 1
-    flat = ops.cast(ops.reshape(x, (-1, width)), "float32")
-    probe = ops.cos(ops.arange(width, dtype="float32"))  # differs from place to place, so exchanged numbers are seen
-    return ops.matmul(flat, ops.expand_dims(probe, 1))[:, 0]

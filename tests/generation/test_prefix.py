@@ -12,11 +12,12 @@ from generating import PROMPTS, causal_lm, ids_of, small_generator
 from small_decoders import small_config, whole
 from translating import seq2seq_lm
 
-from keras_transformers.generation.prefix import MOST_KEPT, PrefixStates, fingerprint
+from keras_transformers.generation.prefix import MOST_KEPT, PrefixStates
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.fingerprint import fingerprint
 
 PREFIX = [4, 9, 13, 2, 8, 8, 21, 5, 17, 3]
 TEXT, TEXTS = "one, two, the cat sat. ", ["naïve 😀 smile", "", "mat"]  # no token joins the prefix and one of these
@@ -94,7 +95,7 @@ def test_states_are_kept_until_the_weights_change():
 
 def test_exchanged_weights_have_another_fingerprint():
     table = np.arange(6.0).reshape(2, 3)
-    (rows,), (others,) = (fingerprint([x]) for x in (table, table[:, ::-1].copy()))
+    rows, others = (fingerprint(x) for x in (table, table[:, ::-1].copy()))
     assert (to_numpy(rows) != to_numpy(others)).all() and rows.shape == (2,)
 
 
