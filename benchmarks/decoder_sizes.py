@@ -6,13 +6,14 @@
 Writes each model into a folder of FOLDER first, if it is not there. Each load is a process of its own: seconds, the
 peak of resident memory beyond the imports (pages of the mapped file are among them) and the ratio of both peaks to the
 weights in the dtype that was asked for: what no file backs, and all. Speed is of greedy texts, in turns, beside
-transformers on torch with the same folder; both take the threads of OMP_NUM_THREADS. Needs for the peer `pip install
-transformers torch`.
+transformers on torch with the same folder, and llama.cpp with the same weights in BF16 and Q8_0 where it is installed
+(`llama_cpp_peer.py`); all take the threads of OMP_NUM_THREADS. Needs for the peer `pip install transformers torch`.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -24,6 +25,8 @@ import time
 from functools import partial
 from itertools import islice, product
 from pathlib import Path
+
+from llama_cpp_peer import LlamaCpp, write_gguf
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 THREADS = int(os.environ.get("OMP_NUM_THREADS", "2"))
@@ -182,9 +185,24 @@ def measure_speed(folder: str, dtype: str, options: argparse.Namespace) -> None:
             answer = peer.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, pad_token_id=0, **limits)
         return tokenizer.batch_decode(answer[:, options.prompt :])
 
+    def of_llama(batch: int, model: LlamaCpp) -> list[str]:
+        ids = tokenizer(prompts(batch, options.prompt), return_tensors="np")["input_ids"]
+        return tokenizer.batch_decode(model(ids, options.new))
+
+    models = {}
+    if importlib.util.find_spec("llama_cpp"):
+        length = options.prompt + options.new
+        for kind in ("BF16", "Q8_0"):
+            path = write_gguf(Path(folder), kind)
+            models[f"llama.cpp {kind}"] = LlamaCpp(path, max(options.batches), length, THREADS)
+
     for batch in options.batches:
         print(f"{folder} {dtype}, {batch} rows, texts equal: {ours(batch) == theirs(batch)}", flush=True)
+        for name, model in models.items():
+            same = [os.path.commonprefix(pair) for pair in zip(ours(batch), of_llama(batch, model), strict=True)]
+            print(f"{name}: letters of texts that are equal: {[len(text) for text in same]}", flush=True)
         runs = {"transformers": partial(theirs, batch), "ours": partial(ours, batch)}
+        runs |= {name: partial(of_llama, batch, model) for name, model in models.items()}
         compare(runs, options.turns, batch * options.new, "tokens")
 
 

@@ -5,7 +5,7 @@ The loop knows neither the model nor how a token is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,12 +16,12 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
-from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
+from keras_transformers.generation.state import BEYOND, Cache, Rings, Source, State, first_state, smaller
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
 from keras_transformers.layers.attention.cache import joined, parted
 from keras_transformers.layers.core.dense import with_length, without_length
 from keras_transformers.layers.core.gather import take_at
-from keras_transformers.models.decoder import prefill, step
+from keras_transformers.models.decoder import prefill, ring_windows, step
 from keras_transformers.utils.tensor_types import Tensor
 
 
@@ -52,6 +52,7 @@ class Program:
         by_length: Whether the scale of rotary positions depends on the length of a text: the model takes
             `text_lengths`, here the tokens of prompt and text at most, so that it is the same from the first token to
             the last one.
+        windows: `models.decoder.ring_windows`.
         read_on: `step` for prompts behind a prefix, which are padded: blocks with a state take a `padding_mask`.
     """
 
@@ -65,6 +66,7 @@ class Program:
     attends: bool = True
     shares_ids: bool = True
     by_length: bool = False
+    windows: Sequence[int | None] = ()
     read_on: Any = None
 
     def start(
@@ -105,7 +107,8 @@ class Program:
 
         end = ops.shape(prompts)[1]
         room = ops.maximum(ops.max(limit), end) - end if room is None else room
-        cache = cache.grown(room if self.cache_increment is None else ops.minimum(room, self.cache_increment))
+        cache = cache.in_rings(lengths - 2, self.rings)  # the newest token in it is the last but one
+        cache = cache.grown(room if self.cache_increment is None else smaller(room, self.cache_increment), self.rings)
         token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
 
         order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
@@ -137,11 +140,14 @@ class Program:
             return ops.logical_and(count < turns, ops.logical_not(ops.all(state.finished)))
 
         def fits(count, state):
-            return ops.logical_and(unfinished(count, state), self.needed_places(state) <= state.cache.places)
+            return ops.logical_and(
+                unfinished(count, state), self.needed_places(state) <= state.cache.places(self.rings)
+            )
 
         def grow(count, state):
-            room = ops.where(self.needed_places(state) > state.cache.places, self.cache_increment, 0)
-            return self.loop(fits, method, request, count, state._replace(cache=state.cache.grown(room)))
+            is_full = self.needed_places(state) > state.cache.places(self.rings)
+            cache = state.cache.grown(ops.where(is_full, self.cache_increment, 0), self.rings)
+            return self.loop(fits, method, request, count, state._replace(cache=cache))
 
         begin = (ops.zeros((), "int32"), state)
         if self.cache_increment is None:
@@ -172,6 +178,16 @@ class Program:
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         logits, cache = self.read(state, take_at(state.token_ids, places), places)  # (B, 1, V)
         return method(self, state._replace(cache=cache), without_length(logits), request)
+
+    @property
+    def pass_tokens(self) -> int:
+        """Number of tokens of a row that the loop reads at a time, at most."""
+        return 1
+
+    @property
+    def rings(self) -> Rings:
+        """Places of each block's cache, if it is a ring."""
+        return [None if window is None else window + self.pass_tokens - 1 for window in self.windows]
 
     def needed_places(self, state: State) -> Tensor:
         """Return the number of places in the cache that the next turn may write to."""
@@ -267,6 +283,7 @@ def make_program(
         config.cross_attention,
         config.encoder_vocabulary_size is None,
         "text_lengths" in reader.input,
+        ring_windows(config),
         step(config, model, in_place=in_place, padded=True) if config.has_states else one_step,
     )
 

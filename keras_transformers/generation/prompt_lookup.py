@@ -66,6 +66,11 @@ class LookupProgram(Program):
         begin = (count, state, self._guess(state, request, source))
         return ops.while_loop(lambda count, state, _: goes_on(count, state), alternate, begin)[:2]
 
+    @property
+    def pass_tokens(self) -> int:
+        """Number of tokens of a row that the loop reads at a time, at most."""
+        return self.guesses + 1
+
     def needed_places(self, state: State) -> Tensor:
         """Return the number of places in the cache that the next turn may write to."""
         return ops.minimum(ops.max(state.lengths) + self.guesses, ops.max(state.limit))

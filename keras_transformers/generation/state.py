@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from keras import ops
 
 from keras_transformers.generation.stop import StopStrings, empty_tail
-from keras_transformers.layers.attention.cache import has_places
+from keras_transformers.layers.attention.cache import has_places, take_places
+from keras_transformers.layers.positions.cache_places import held_positions
 from keras_transformers.utils.tensor_types import Tensor
 
+Rings = Sequence[int | None]  # for each block the places of its cache if that is a ring, or nothing: no block has one
 BEYOND = 2**30  # bytes: at least as many as a text has, if no stop string ends it
 
 
@@ -28,18 +32,41 @@ class Cache(NamedTuple):
     source: Source | tuple[()] = ()  # of a model with an encoder
     coverage: Tensor | tuple[()] = ()  # float32 (B, S), the attention that each token of the source has got so far
 
-    @property
-    def places(self) -> Tensor:
-        """Number of tokens that there is room for, T."""
-        return ops.shape(next(block["key"] for block in self.blocks if "key" in block))[2]
+    def places(self, rings: Rings = ()) -> Tensor:
+        """Return the number of tokens that there is room for: T, or `BEYOND` where rings that are full have it all."""
+        sizes = [ops.shape(block["key"])[2] if "key" in block else None for block in self.blocks]
+        named = [
+            (size, ring) for size, ring in zip(sizes, rings or [None] * len(sizes), strict=True) if size is not None
+        ]
+        size, ring = max(named, key=lambda pair: math.inf if pair[1] is None else pair[1])
+        return size if ring is None else ops.where(ops.equal(size, ring), BEYOND, size)
 
-    def grown(self, places: Tensor) -> Cache:
-        """Return the cache with more places for new tokens; a state needs none."""
-        widths = [(0, 0), (0, 0), (0, places), (0, 0)]
+    def grown(self, places: Tensor | int, rings: Rings = ()) -> Cache:
+        """Return the cache with more places for new tokens; a state needs none, a ring not more than its size."""
+
+        def grow(part: Tensor, ring: int | None) -> Tensor:
+            more = places if ring is None else smaller(places, ring - ops.shape(part)[2])
+            return ops.pad(part, [(0, 0), (0, 0), (0, more), (0, 0)])
+
+        return self._each_part(grow, rings)
+
+    def in_rings(self, newest: Tensor, rings: Rings) -> Cache:
+        """Return the cache in which a ring holds the last tokens only, up to `newest`, int32 (B,), -1 for none."""
+
+        def turn(part: Tensor, ring: int | None) -> Tensor:
+            if ring is None:
+                return part
+            held = held_positions(newest, smaller(ops.shape(part)[2], ring))  # (B, S)
+            return take_places(part, ops.maximum(held, 0))  # what is at a place that holds nothing is not seen
+
+        return self._each_part(turn, rings)
+
+    def _each_part(self, change: Callable[[Tensor, int | None], Tensor], rings: Rings) -> Cache:
+        """Return the cache with changed parts, but for states."""
         return self._replace(
             blocks=[
-                {name: ops.pad(x, widths) if has_places(name) else x for name, x in block.items()}
-                for block in self.blocks
+                {name: change(part, ring) if has_places(name) else part for name, part in block.items()}
+                for block, ring in zip(self.blocks, rings or [None] * len(self.blocks), strict=True)
             ]
         )
 
@@ -89,6 +116,12 @@ class State(NamedTuple):
     def written(self) -> Written:
         """The texts: the hypotheses of beam search, or else the rows themselves."""
         return self.hypotheses or Written(self.token_ids, self.lengths, self.num_new, self.kept_bytes, self.score)
+
+
+def smaller(first: Any, second: Any) -> Any:
+    """Return the smaller of two sizes: an int if both are known."""
+    known = isinstance(first, int) and isinstance(second, int)
+    return min(first, second) if known else ops.minimum(first, second)
 
 
 def first_state(

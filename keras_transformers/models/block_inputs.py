@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from keras_transformers.config.block_options import BlockOptions
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.layers import PositionIds, combine, document_mask
+from keras_transformers.layers import PositionIds, combine, document_mask, padding_mask
 from keras_transformers.layers.attention.masks import asymmetric_window_mask
 from keras_transformers.models.block_layers import has_long_texts, window_sides
 from keras_transformers.models.build import Layers, rotary_names
@@ -16,7 +16,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def block_inputs(
     config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor,
     attention_mask: Tensor | None = None, documents: Tensor | None = None, is_cached: bool = False,
-    text_lengths: Tensor | None = None,
+    text_lengths: Tensor | None = None, ring_keys: Mapping[int | None, Tensor] | None = None,
 ) -> list[dict[str, Tensor]]:  # fmt: skip
     """Return the call arguments of each block of a stack; blocks with the same options share tensors.
 
@@ -31,6 +31,8 @@ def block_inputs(
         is_cached: Whether the keys come from a cache: only blocks with a state then use `documents`, as later tokens
             overwrite the keys of padding before a token sees them.
         text_lengths: Integer (B, 1|T), the length of each token's text, for positions whose scale depends on it.
+        ring_keys: int32 (B, S), positions of the keys of blocks with a window, by its size, where their cache is a
+            ring; negative where it holds none.
 
     Returns:
         A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes the
@@ -52,12 +54,14 @@ def block_inputs(
             attention_mask = combine(attention_mask, document_mask(documents))  # (B, T, S)
             # Places in the row, not positions: a text number that occurs again after another text begins a new text.
             places = (PositionIds(name="place_ids")(documents),) * 2  # (1, T)
-        visible = {
-            window: {
-                "attention_mask": combine(attention_mask, asymmetric_window_mask(*places, *window_sides(window, side)))
-            }
-            for window in dict.fromkeys(windows)
-        }
+        visible = {}
+        for window in dict.fromkeys(windows):
+            ring, sides = (ring_keys or {}).get(window), window_sides(window, side)
+            if ring is None:
+                mask = combine(attention_mask, asymmetric_window_mask(*places, *sides))
+            else:
+                mask = combine(asymmetric_window_mask(queries, ring, *sides), padding_mask(ring >= 0))  # (B, T, S)
+            visible[window] = {"attention_mask": mask}
 
     positions = _positions(config, layers, side, blocks, queries, keys, text_lengths)
     causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or windows hide later tokens

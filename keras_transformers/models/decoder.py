@@ -10,6 +10,7 @@ import keras
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import DocumentLengths, DocumentPositions, PositionIds, padding_mask
 from keras_transformers.layers.attention.cache import part_dtype
+from keras_transformers.layers.positions.cache_places import CachePlaces
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.block_layers import cache_shapes
@@ -108,8 +109,9 @@ def step(
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the index of each token in
         its row, and `cache`, as `prefill` returns it, padded to (B, K, S, H) with S larger than any index; keys and
-        values of an encoder and states unchanged, and its `encoder_padding_mask`. A state holds all tokens before the
-        first new one, which may not be read twice. An encoder's row may serve several successive
+        values of an encoder and states unchanged, and its `encoder_padding_mask`. For a block of `ring_windows` with a
+        window of W tokens, S need not be larger than W + T - 1: index i is at place i modulo S. A state holds all
+        tokens before the first new one, which may not be read twice. An encoder's row may serve several successive
         rows of tokens. `text_lengths` as for `prefill`.
         Outputs: `hidden_states` (B, T, D), the new `cache`, and on request `cross_attention_scores`.
 
@@ -130,15 +132,18 @@ def step(
     inputs |= _length_input(config)
     cache = _cache_inputs(config, layers)
 
-    queries = inputs["cache_positions"]  # (B, T)
-    keys = PositionIds(axis=2, name="key_positions")(next(block["key"] for block in cache if "key" in block))  # (1, S)
+    queries, windows = inputs["cache_positions"], ring_windows(config)  # (B, T)
+    keys_of = {window: block["key"] for window, block in zip(windows, cache, strict=True) if "key" in block}
+    whole_keys = keys_of.pop(None, None)
+    keys = None if whole_keys is None else PositionIds(axis=2, name="key_positions")(whole_keys)  # (1, S)
+    rings = {window: CachePlaces(name=f"cache_places_{window}")(queries, part) for window, part in keys_of.items()}
     encoder_inputs: dict[str, Tensor] = {}
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
 
     real, lengths = inputs.get("padding_mask"), inputs.get("text_lengths")
     states, new_cache, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, real, cache, in_place, lengths, **encoder_inputs
+        config, layers, inputs["token_ids"], queries, keys, real, cache, in_place, lengths, rings, **encoder_inputs
     )
     named = build.named_outputs(outputs, states, scores) | {"cache": new_cache}
     return keras.Model(inputs | {"cache": cache}, named, name="step")
@@ -171,9 +176,10 @@ def whole(
 
 
 def walk(
-    config: TransformerConfig, layers: build.Layers, token_ids: Tensor, queries: Tensor, keys: Tensor,
+    config: TransformerConfig, layers: build.Layers, token_ids: Tensor, queries: Tensor, keys: Tensor | None,
     documents: Tensor | None = None, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
-    text_lengths: Tensor | None = None, **encoder_inputs: Tensor,
+    text_lengths: Tensor | None = None, rings: Mapping[int | None, tuple[Tensor, Tensor]] | None = None,
+    **encoder_inputs: Tensor,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
     """Pass token ids through all layers of a decoder.
 
@@ -181,11 +187,13 @@ def walk(
         config: Sizes and options.
         layers: Layers of the decoder, by name.
         token_ids: int32 (B, T).
-        queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all tokens that they may attend to.
+        queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all tokens that they may attend to;
+            no keys where the caches of all blocks are rings.
         documents: Integer (B, T), the text of each token, as in `document_mask`; with a cache, which tokens are real.
         cache: The cache of every block.
         in_place: As in `step`.
         text_lengths: As in `block_inputs`.
+        rings: What `CachePlaces` returns for the caches that are rings, by the window of their blocks.
         **encoder_inputs: `context` and `encoder_attention_mask`, as blocks take them.
 
     Returns:
@@ -193,14 +201,17 @@ def walk(
         the cache of every block; the attention weights of every block by name, (B, N, T, S) each.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
+    rings = rings or {}
     given: dict[str, Any] = {"documents": documents, "is_cached": cache is not None, "text_lengths": text_lengths}
+    given["ring_keys"] = {window: held for window, (_, held) in rings.items()}
     inputs = block_inputs(config, layers, "decoder", queries, keys, **given)
 
     scores: dict[str, list] = {"attention_scores": [], "cross_attention_scores": []}
     scored = list(scores)[0 if config.mixer == "attention" else 1 :]
     states, new_cache = [hidden_states], []
     for index, block_input in enumerate(inputs):
-        cached = {"cache": cache[index], "cache_positions": queries, "in_place": in_place} if cache else {}
+        places, _ = rings.get(config.block(index, "decoder").attention_window, (queries, keys))  # (B, T)
+        cached = {"cache": cache[index], "cache_positions": places, "in_place": in_place} if cache else {}
         hidden_states, block_cache, *weights = layers[f"decoder_block_{index}"](
             hidden_states, **block_input, **encoder_inputs, **cached
         )  # (B, T, D), (B, K, S, H), (B, N, T, S)
@@ -211,6 +222,24 @@ def walk(
 
     states[-1] = build.finish(layers, hidden_states)  # (B, T, D)
     return states, new_cache, scores
+
+
+def ring_windows(config: TransformerConfig) -> list[int | None]:
+    """Return the window of each block of a decoder whose cache may be a ring, of tokens in sight; None for the others.
+
+    Biases of positions are of all places in their order: blocks that have one keep all tokens.
+
+    Example:
+
+    >>> from keras_transformers.families import mistral
+    >>> blocks = [{"attention_window": 4}, {}]
+    >>> ring_windows(mistral(100, 3, 2, 16, 32, num_kv_heads=1, block_options=blocks))
+    [4, None, 4]
+    """
+    indices = range(config.num_blocks("decoder"))
+    if config.mixer != "attention" or not {"alibi", "relative", "disentangled"}.isdisjoint(config.position_kinds):
+        return [None for _ in indices]
+    return [config.block(index, "decoder").attention_window for index in indices]
 
 
 def goes_by_length(config: TransformerConfig) -> bool:

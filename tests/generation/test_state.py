@@ -14,7 +14,7 @@ def cache(rows: int, places: int) -> Cache:
 
 def test_a_cache_grows_behind_what_it_holds():
     grown = cache(2, 4).grown(3)
-    assert int(grown.places) == 7
+    assert int(grown.places()) == 7
     for name, sign in (("key", 1), ("value", -1)):
         tensor = to_numpy(grown.blocks[0][name])
         np.testing.assert_array_equal(tensor[:, :, :4], sign * cache(2, 4).blocks[0]["key"])
@@ -24,7 +24,7 @@ def test_a_cache_grows_behind_what_it_holds():
 def test_a_state_does_not_grow_and_goes_with_its_row():
     states = Cache([{"state_inputs": np.arange(12.0).reshape(2, 2, 3)}, *cache(2, 4).blocks])
     grown = states.grown(3)
-    assert int(states.places) == 4 and int(grown.places) == 7
+    assert int(states.places()) == 4 and int(grown.places()) == 7
     assert grown.blocks[0]["state_inputs"].shape == (2, 2, 3)
     assert to_numpy(grown.rows(np.array([1, 1], "int32")).blocks[0]["state_inputs"])[0, 0].tolist() == [6, 7, 8]
 

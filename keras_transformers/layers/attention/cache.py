@@ -145,8 +145,20 @@ def read_cache(part: Tensor, positions: Tensor) -> Tensor:
     >>> np.array(read_cache(np.arange(4.0).reshape(1, 1, 4, 1), np.array([[2, 0]])))[0, :, 0].tolist()
     [2.0, 0.0]
     """
-    rows = ops.take(without_length(part), _flat_rows(positions, part), axis=0)  # (B * T, H)
-    return with_length(rows, length_of(positions))
+    return take_places(part, positions)[:, 0]  # (B, T, H)
+
+
+def take_places(part: Tensor, places: Tensor) -> Tensor:
+    """Return the rows of a part (B, K, S, H) at places, integer (B, T): (B, K, T, H).
+
+    Example:
+
+    >>> np.array(take_places(np.arange(6.0).reshape(1, 2, 3, 1), np.array([[2, 0]])))[0, :, :, 0].tolist()
+    [[2.0, 0.0], [5.0, 3.0]]
+    """
+    heads, width = part.shape[1], part.shape[3]
+    rows = ops.take(without_length(part), _flat_rows(places, part), axis=0)  # (B * K * T, H)
+    return ops.reshape(rows, (-1, heads, length_of(places), width))  # (B, K, T, H)
 
 
 def _flat_rows(positions: Tensor, part: Tensor) -> Tensor:
