@@ -199,8 +199,8 @@ def measure_speed(folder: str, dtype: str, options: argparse.Namespace) -> None:
     for batch in options.batches:
         print(f"{folder} {dtype}, {batch} rows, texts equal: {ours(batch) == theirs(batch)}", flush=True)
         for name, model in models.items():
-            same = [os.path.commonprefix(pair) for pair in zip(ours(batch), of_llama(batch, model), strict=True)]
-            print(f"{name}: letters of texts that are equal: {[len(text) for text in same]}", flush=True)
+            same = sum(text == other for text, other in zip(ours(batch), of_llama(batch, model), strict=True))
+            print(f"{name}: {same} of {batch} texts equal", flush=True)
         runs = {"transformers": partial(theirs, batch), "ours": partial(ours, batch)}
         runs |= {name: partial(of_llama, batch, model) for name, model in models.items()}
         compare(runs, options.turns, batch * options.new, "tokens")

@@ -103,7 +103,7 @@ class LlamaCpp:
     def __call__(self, prompts: np.ndarray, new: int) -> np.ndarray:
         """Return the new tokens (B, new) after prompts (B, P)."""
         self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
-        rows, length = prompts.shape
+        length = prompts.shape[1]
         tokens = [self._read(prompts, 0)]
         for place in range(length, length + new - 1):
             tokens.append(self._read(tokens[-1][:, None], place))
