@@ -98,6 +98,10 @@ Label = Annotated[
         parser=column,
     ),
 ]
+Prefix = Annotated[
+    str | None,
+    of_writing(help="Text before every prompt, such as a long instruction; the model reads it once."),
+]
 Encoding = Annotated[
     str,
     of_data(callback=check_encoding, help="Encoding of the files and of standard input, by its Python name."),

@@ -9,7 +9,7 @@ from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._console import step
-from zoo._options import MaxLength, Model, Prompt, TruncateDim
+from zoo._options import MaxLength, Model, Prefix, Prompt, TruncateDim
 from zoo.cli.app import app, examples
 
 
@@ -24,6 +24,7 @@ def export(
         Path, Argument(help="Folder for the SavedModel; TensorFlow Serving needs a version number as its name.")
     ],
     prompt: Prompt = None,
+    prefix: Prefix = None,
     truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
 ) -> None:
@@ -33,5 +34,7 @@ def export(
 
     with step(f"load {model}"):
         task = zoo.load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
+    if prefix is not None and not task.kind.writes_text:
+        raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
     with step(f"export {folder}"):
-        task.export(folder)
+        task.export(folder, **({} if prefix is None else {"prefix": prefix}))

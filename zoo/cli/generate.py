@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from zoo._options import Encoding, Errors, MaxLength, Model, of_data, of_model, of_writing, readable
+from zoo._options import Encoding, Errors, MaxLength, Model, Prefix, of_data, of_model, of_writing, readable
 from zoo.cli.app import app, examples
 from zoo.cli.data import given
 
@@ -51,6 +51,7 @@ def generate(
     file: Annotated[Path | None, of_data(callback=readable, help="Text file, one prompt per line.")] = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
+    prefix: Prefix = None,
     max_new_tokens: MaxNewTokens = None,
     temperature: Temperature = None,
     top_k: TopK = None,
@@ -64,6 +65,7 @@ def generate(
 ) -> None:
     """Continue prompts, or translate texts; print the result while it is generated."""
     options = {
+        "prefix": prefix,
         "max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p,
         "repetition_penalty": repetition_penalty, "seed": seed, "stop": stop, "num_beams": num_beams,
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from command_line import run
+from command_line import fail, run
 
 
 @pytest.mark.integration
@@ -24,3 +24,20 @@ def test_export_of_vectors(folders, tmp_path):
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](text=tf.constant(["a film"]))
     expected = task.embed(["a film"], prompt="query", truncate_dim=5)
     assert served["embedding"].numpy() == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.integration
+def test_export_behind_a_prefix(folders, tmp_path):
+    import tensorflow as tf
+
+    import zoo
+
+    run("export", folders["causal_lm"], tmp_path / "1", "--prefix", "the long ")
+    served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](text=tf.constant(["a fine"]))
+    expected = zoo.load(folders["causal_lm"]).generate(["a fine"], prefix="the long ")
+    assert [text.decode() for text in served["generated_text"].numpy()] == expected
+    assert (
+        "--prefix is for models that write texts"
+        in fail("export", folders["classification"], tmp_path / "2", "--prefix", "the ")[1]
+    )
+    assert not (tmp_path / "2").exists()

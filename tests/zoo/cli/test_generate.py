@@ -27,6 +27,15 @@ def test_generate_by_beams(folders):
 
 
 @pytest.mark.integration
+def test_a_prefix_is_read_and_not_printed(folders):
+    task, options = zoo.load(folders["causal_lm"]), ("--max-new-tokens", 6, "--prefix", "the long ")
+    expected = task.generate(["the long a fine"], max_new_tokens=6)[0]
+    assert run("generate", folders["causal_lm"], "a fine", *options) == f"a fine{expected}\n"
+    assert run("generate", folders["causal_lm"], "a fine", *options, "--num-beams", 1) == f"a fine{expected}\n"
+    assert "this model has an encoder" in fail("generate", folders["seq2seq_lm"], "a film", *options)[1]
+
+
+@pytest.mark.integration
 def test_generate_errors(folders):
     assert "masked_lm, which writes no text" in fail("generate", folders["masked_lm"], "a")[1]
     assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", __file__)[1]
