@@ -111,10 +111,11 @@ def test_texts_of_an_export(tmp_path, theirs, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in DECODERS if CASES[name].published])
 def test_real_widths(tmp_path, ours, theirs, capsys, name):
-    """Two blocks of the smallest published model, 2 texts of up to 128 tokens."""
+    """Two blocks of the smallest published model, 2 texts of up to 128 tokens; large logits are rounded in proportion."""
     smallest = CASES[name].published[min(CASES[name].published)]
     config = cut(CASES[name].make(**{**smallest, "num_layers": 2}))
     found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=2, length=128, gain=0.5)
     with capsys.disabled():
         print(f"\n{name} (2 x {config.hidden_dim}): " + ", ".join(f"{what} {it:.1e}" for what, it in found.items()))
-    assert max(found["logits"], found["gradients"]) < BOUND
+    assert found["logits"] < max(BOUND, 2e-6 * found["largest logit"])
+    assert found["gradients"] < BOUND

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_transformers.data.batches.batching import bucket, power_of_two
+from keras_transformers.tasks.answers.compiled_lengths import padded_length
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.tasks.inputs.sources import rows_of
@@ -69,10 +70,11 @@ class GraphReader:
         graph: The tokenizer.
         max_length: Longest text in tokens.
         length: Tokens of each row, if the model takes no other length; None to pad to the longest row.
+        padded: Whether a single row is padded to a length of `compiled_signatures.compiled_lengths`.
     """
 
-    def __init__(self, graph: TextGraph, max_length: int, length: int | None = None):
-        self.graph, self.max_length, self.length = graph, max_length, length
+    def __init__(self, graph: TextGraph, max_length: int, length: int | None = None, padded: bool = False):
+        self.graph, self.max_length, self.length, self.padded = graph, max_length, length, padded
 
     def __call__(
         self, texts: Any, pairs: Any = None, *, with_words: bool = False, truncation: str = "longest_first"
@@ -92,7 +94,11 @@ class GraphReader:
     def _tensors(self, encoded: Tensors) -> Tensors:
         from keras_transformers.text.graph.outputs.row_layout import model_inputs
 
-        return model_inputs(encoded, self.graph.pad_id, self.length)
+        length = self.length
+        if self.padded:
+            rows, longest = keras.ops.shape(encoded["token_ids"])
+            length = keras.ops.where(rows == 1, padded_length(longest, self.max_length), longest)
+        return model_inputs(encoded, self.graph.pad_id, length)
 
 
 class PythonReader:

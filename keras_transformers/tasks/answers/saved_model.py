@@ -36,6 +36,7 @@ def export(
     signatures: dict[str, Any],
     examples: Mapping[str, Any] = NO_EXAMPLES,
     labels: Sequence[str] = (),
+    requests: Mapping[str, Sequence[Mapping[str, Any]]] = NO_EXAMPLES,
 ) -> None:
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
@@ -47,6 +48,7 @@ def export(
             others; `["warm up"]` for those that are not given.
         labels: Labels in the order of the probabilities: the result of a signature `labels` without arguments, and the
             content of assets.extra/labels.json. None for an export without labels.
+        requests: Further warm-up requests by signature: values of some inputs, by name.
 
     Raises:
         ValueError: The folder holds something else.
@@ -58,7 +60,7 @@ def export(
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
         with _without_log(), _full_disk_as_os_error():  # it names the temporary folder
             tf.saved_model.save(module, str(temporary), signatures=concrete)
-        _write_warmup(Path(temporary), {name: concrete[name] for name in signatures}, examples)
+        _write_warmup(Path(temporary), {name: concrete[name] for name in signatures}, examples, requests)
         if labels:
             text = json.dumps({"labels": [*labels]}, ensure_ascii=False, indent=2)
             (Path(temporary) / "assets.extra" / "labels.json").write_text(text + "\n", encoding="utf-8")
@@ -105,22 +107,28 @@ def _of_these_ranks(function: Any) -> Any:
     return tf.function(run, input_signature=specs, autograph=False)
 
 
-def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[str, Any]) -> None:
-    """Write one request for each signature.
+def _write_warmup(
+    folder: Path,
+    concrete: dict[str, Any],
+    examples: Mapping[str, Any],
+    requests: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> None:
+    """Write one request for each signature, and the further ones.
 
     Args:
         folder: Folder of a SavedModel.
-        signatures: Concrete functions, by name.
+        concrete: Concrete functions of the signatures, by name.
         examples: Values of their inputs, by name.
+        requests: As for `export`.
     """
     messages = _messages()
     (folder / "assets.extra").mkdir()
     with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
-        for name, function in signatures.items():
-            log = messages["PredictionLog"]()
+        for name, own in ((key, more) for key in concrete for more in ({}, *requests.get(key, ()))):
+            log, values = messages["PredictionLog"](), {**examples, **own}
             log.predict_log.request.model_spec.signature_name = name
-            for spec in tf.nest.flatten(function.structured_input_signature):
-                value = tf.make_tensor_proto(examples.get(spec.name, ["warm up"]), spec.dtype)
+            for spec in tf.nest.flatten(concrete[name].structured_input_signature):
+                value = tf.make_tensor_proto(values.get(spec.name, ["warm up"]), spec.dtype)
                 log.predict_log.request.inputs.add(key=spec.name, value=value.SerializeToString())
             writer.write(log.SerializeToString())
 

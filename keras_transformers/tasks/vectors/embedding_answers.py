@@ -119,7 +119,14 @@ class EmbeddingAnswers(OnePass):
         options = {"similarity": self.similarity, **options}
         return search(of_query, queries, corpus, batch_size=batch_size, embed_corpus=of_document, **options)
 
-    def export(self, folder: str | os.PathLike, *, frozen: bool = False, truncate_dim: int | None = None) -> None:
+    def export(
+        self,
+        folder: str | os.PathLike,
+        *,
+        frozen: bool = False,
+        compiled: bool = False,
+        truncate_dim: int | None = None,
+    ) -> None:
         """Write a SavedModel from texts to vectors, for TF Serving; prompts are in it.
 
         Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
@@ -128,7 +135,7 @@ class EmbeddingAnswers(OnePass):
             `serving_default` and others.
 
         Args:
-            folder, frozen: As for `OnePass.export`.
+            folder, frozen, compiled: As for `OnePass.export`.
             truncate_dim: Numbers of a vector that are kept, as for `embed`.
 
         Raises:
@@ -136,9 +143,9 @@ class EmbeddingAnswers(OnePass):
         """
         if dim := check_truncation(truncate_dim, self.dim):
             return EmbeddingAnswers(self.setup, self.model, self.prompts, dim, self.similarity).export(
-                folder, frozen=frozen
+                folder, frozen=frozen, compiled=compiled
             )
-        return super().export(folder, frozen=frozen)
+        return super().export(folder, frozen=frozen, compiled=compiled)
 
 
 def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int, similarity: str) -> dict[str, Signature]:

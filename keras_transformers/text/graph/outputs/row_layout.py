@@ -58,13 +58,15 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
     return rows | _located(parts, begins, before, column, trim)
 
 
-def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:
+def model_inputs(
+    rows: dict[str, tf.Tensor], pad_id: int, length: int | tf.Tensor | None = None
+) -> dict[str, tf.Tensor]:
     """Convert encoded rows to the inputs of models: int32, except `truncated`, and of a static length, if one is given.
 
     Args:
         rows: Result of `TextGraph.encode` or `encode_windows`, of at most `length` tokens.
         pad_id: The id that `token_ids` are padded with, on the right.
-        length: T; None for the length of the longest row.
+        length: T, a scalar tensor where it depends on the rows; None for the length of the longest row.
 
     Example:
 
@@ -79,7 +81,8 @@ def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = N
 
     def widened(name: str, column: tf.Tensor) -> tf.Tensor:
         padding = pad_id if name == "token_ids" else 0
-        return tf.ensure_shape(tf.pad(column, [[0, 0], [0, short]], constant_values=padding), [None, length])  # (B, T)
+        wide = tf.pad(column, [[0, 0], [0, short]], constant_values=padding)
+        return tf.ensure_shape(wide, [None, length if isinstance(length, int) else None])  # (B, T)
 
     return {name: widened(name, column) if column.shape.rank == 2 else column for name, column in inputs.items()}
 

@@ -1,0 +1,88 @@
+"""Signatures that XLA compiles for one short row, for servers that read one text at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.tasks.answers.compiled_lengths import MOST_TOKENS, compiled_lengths
+from keras_transformers.tasks.answers.signatures import Signature
+
+UNCOMPILED = "_uncompiled"  # the ending of the names of the same signatures without XLA
+WORD = "a "  # a token, or two, in most vocabularies
+
+
+def compiled(signature: Signature) -> Signature:
+    """Return a signature whose numbers XLA computes for one row of at most `MOST_TOKENS` tokens.
+
+    Args:
+        signature: A signature whose answer has the same shape for texts of all lengths.
+    """
+    import tensorflow as tf
+
+    by_xla = tf.function(signature.compute, jit_compile=True, autograph=False)
+
+    def compute(encoded: Any) -> Any:
+        columns = tf.nest.flatten(encoded)
+        is_short = [tf.size(column) <= MOST_TOKENS for column in columns]
+        is_one = [tf.shape(column)[0] == 1 for column in columns]
+        return tf.cond(tf.reduce_all([*is_short, *is_one]), lambda: by_xla(encoded), lambda: signature.compute(encoded))
+
+    return signature._replace(compute=compute)
+
+
+def with_compiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
+    """Return the signatures as `compiled` makes them, and the same without XLA under names with `UNCOMPILED`."""
+    by_xla = {name: compiled(signature) for name, signature in signatures.items()}
+    return by_xla | {name + UNCOMPILED: signature for name, signature in signatures.items()}
+
+
+def check_choices(frozen: Any, compiled: Any) -> None:
+    """Raise a `ValueError` if an option of an export is not True or False, or both are True."""
+    for name, value in {"frozen": frozen, "compiled": compiled}.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False: received {value!r}.")
+    if frozen and compiled:
+        raise ValueError("frozen=True arranges weights for TensorFlow's kernels, compiled=True uses XLA's: give one.")
+
+
+def check_fixed_sizes(signatures: Mapping[str, Any]) -> None:
+    """Raise a `ValueError` if the size of an answer, but for the number of rows, depends on the text.
+
+    Args:
+        signatures: `tf.function`s by name.
+    """
+    for name, function in signatures.items():
+        outputs = function.get_concrete_function().structured_outputs
+        open_ended = [key for key, output in outputs.items() if None in output.shape[1:]]
+        if open_ended:
+            raise ValueError(
+                "compiled=True pads texts to a few lengths, so it is for tasks whose answers have the same size for "
+                f"every text, such as labels, scores and vectors: the signature {name!r} returns "
+                f"{', '.join(open_ended)} for each token or word. Leave compiled out."
+            )
+
+
+def compiling_requests(
+    signatures: Mapping[str, Signature], count: Callable[[list[tuple[str, ...]]], np.ndarray], max_length: int
+) -> dict[str, list[dict[str, list[str]]]]:
+    """Return requests of one text for each length that XLA compiles, by the name of their signature.
+
+    Args:
+        signatures: Signatures by name; only those that take one string for each input of a row have requests.
+        count: Function from rows of texts to their numbers of tokens: `by_length.token_counts`.
+        max_length: Longest text in tokens.
+    """
+    requests = {}
+    for name, signature in signatures.items():
+        if signature.shared or set(signature.ranks) != {1}:
+            continue
+        rows = [(WORD * words, *[""] * (len(signature.inputs) - 1)) for words in range(MOST_TOKENS)]
+        sizes = count(rows).tolist()
+        chosen = {bisect_right(sizes, length) - 1 for length in compiled_lengths(max_length)}
+        texts = [rows[index] for index in sorted(chosen) if index >= 0]
+        requests[name] = [{key: [text] for key, text in zip(signature.inputs, row, strict=True)} for row in texts]
+    return requests
