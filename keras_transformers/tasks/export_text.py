@@ -111,7 +111,7 @@ def _write(
     folder: str | os.PathLike,
     labels: Sequence[str],
 ) -> None:
-    from keras_transformers.tasks.answers.saved_model import export
+    from keras_transformers.tasks.exports.saved_model import export
 
     with merged(named.model):
         service = TracedService(named.model, signatures, read)

@@ -12,7 +12,7 @@ import tensorflow as tf
 from exports import BUNDLED
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from keras_transformers.tasks.answers.saved_model import _messages
+from keras_transformers.tasks.exports.saved_model import _messages
 
 MINOR = int(tf.__version__.split(".")[1])
 TEXT = b"Ann Lee paid for a fine film in Rome."

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Argument
+from typer import Argument, Option
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._console import step
@@ -27,6 +27,9 @@ def export(
     prefix: Prefix = None,
     truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
+    compiled: Annotated[
+        bool, Option(help="Let XLA compute the answer to a single text: faster on a CPU without AVX-512.")
+    ] = False,
 ) -> None:
     """Export a model as a SavedModel that takes texts and returns answers."""
     check_target(folder, "saved_model.pb")
@@ -34,7 +37,15 @@ def export(
 
     with step(f"load {model}"):
         task = zoo.load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
-    if prefix is not None and not task.kind.writes_text:
-        raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
+    options: dict[str, Any] = {}
+    if prefix is not None:
+        options["prefix"] = prefix
+    if compiled:
+        options["compiled"] = True
+    if options.keys() & ({"compiled"} if task.kind.writes_text else {"prefix"}):
+        raise ValueError(
+            f"--prefix is for models that write texts, --compiled for all others: {model} is made for {task.name}, "
+            f"received {options}. Leave it out."
+        )
     with step(f"export {folder}"):
-        task.export(folder, **({} if prefix is None else {"prefix": prefix}))
+        task.export(folder, **options)

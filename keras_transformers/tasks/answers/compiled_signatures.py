@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.tasks.answers.compiled_lengths import MOST_TOKENS, compiled_lengths
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.exports.compiled_lengths import MOST_TOKENS, compiled_lengths
 
 UNCOMPILED = "_uncompiled"  # the ending of the names of the same signatures without XLA
 WORD = "a "  # a token, or two, in most vocabularies

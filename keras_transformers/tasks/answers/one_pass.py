@@ -192,7 +192,7 @@ class OnePass:
         check_exportable()
         if not is_chief(strategy_of(self.model)):
             return
-        from keras_transformers.tasks.answers.saved_model import export
+        from keras_transformers.tasks.exports.saved_model import export
 
         make = {(True, False): self._frozen_service, (False, True): self._compiled_service}.get((frozen, compiled))
         with merged_service(self, make) as service:

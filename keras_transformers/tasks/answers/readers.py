@@ -9,8 +9,8 @@ import keras
 import numpy as np
 
 from keras_transformers.data.batches.batching import bucket, power_of_two
-from keras_transformers.tasks.answers.compiled_lengths import padded_length
 from keras_transformers.tasks.contract.parts import Setup
+from keras_transformers.tasks.exports.compiled_lengths import padded_length
 from keras_transformers.tasks.inputs.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.tasks.inputs.sources import rows_of
 from keras_transformers.text.encoded import Encoded

@@ -10,9 +10,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.tasks.answers.frozen import freeze
 from keras_transformers.tasks.answers.readers import GraphReader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.exports.frozen import freeze
 from keras_transformers.text.strings import decoded, with_rows
 
 

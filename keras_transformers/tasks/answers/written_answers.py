@@ -234,7 +234,7 @@ class Writing(ScoredWriting):
         check_exportable()
         if not is_chief(strategy_of(self.model)):
             return
-        from keras_transformers.tasks.answers.saved_model import export
+        from keras_transformers.tasks.exports.saved_model import export
 
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
         request = self.request(1, stop, None, parameters, decoding.num_beams, choices)

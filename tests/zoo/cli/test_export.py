@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from command_line import fail, run
+from command_line import invoke, run
 
 
 @pytest.mark.integration
@@ -36,8 +36,18 @@ def test_export_behind_a_prefix(folders, tmp_path):
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](text=tf.constant(["a fine"]))
     expected = zoo.load(folders["causal_lm"]).generate(["a fine"], prefix="the long ")
     assert [text.decode() for text in served["generated_text"].numpy()] == expected
-    assert (
-        "--prefix is for models that write texts"
-        in fail("export", folders["classification"], tmp_path / "2", "--prefix", "the ")[1]
-    )
-    assert not (tmp_path / "2").exists()
+    for name, options in {"classification": ("--prefix", "the "), "causal_lm": ("--compiled",)}.items():
+        done = invoke("export", folders[name], tmp_path / "2", *options)
+        assert done.exit_code == 1 and f"is made for {name}" in " ".join(done.stderr.split())
+        assert not (tmp_path / "2").exists()
+
+
+@pytest.mark.integration
+def test_export_compiled_by_xla(folders, tmp_path):
+    import tensorflow as tf
+
+    run("export", folders["classification"], tmp_path / "1", "--compiled")
+    signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
+    names = "serving_default", "serving_default_uncompiled"
+    compiled, plain = (signatures[name](text=tf.constant(["a film"]))["probabilities"].numpy() for name in names)
+    assert compiled == pytest.approx(plain, abs=1e-5)

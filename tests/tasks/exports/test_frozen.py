@@ -12,8 +12,8 @@ from processes import run
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers import frozen
-from keras_transformers.tasks.answers.frozen import freeze
+from keras_transformers.tasks.exports import frozen
+from keras_transformers.tasks.exports.frozen import freeze
 
 WIDTHS = {"num_layers": 2, "hidden_dim": 32, "num_heads": 2}
 QUESTIONS = ["a warm day", "a grey room and a bright song", "", "unknown words, zzz"]

@@ -1,0 +1,1 @@
+"""Parts of exports: files of SavedModels, weights as constants, lengths that XLA compiles."""
