@@ -14,6 +14,7 @@ from keras_transformers.families.decoders.llama import llama as llama
 from keras_transformers.families.decoders.ministral import ministral as ministral
 from keras_transformers.families.decoders.mistral import mistral as mistral
 from keras_transformers.families.decoders.olmo2 import olmo2 as olmo2
+from keras_transformers.families.decoders.olmo3 import olmo3 as olmo3
 from keras_transformers.families.decoders.opt import opt as opt
 from keras_transformers.families.decoders.phi3 import phi3 as phi3
 from keras_transformers.families.decoders.qwen import qwen2 as qwen2

@@ -9,6 +9,15 @@ from keras_transformers.families.encoders.modernbert import windowed
 
 # Of Phi-3.5, for heads of 8 units.
 LONG = {"kind": "longrope", "factor": 3.0, "short_factors": [1.0, 1.1, 1.2, 1.5], "long_factors": [1.0, 2.0, 4.0, 9.0]}
+# Of OLMo 3, for shorter texts.
+YARN = {
+    "kind": "yarn",
+    "factor": 8.0,
+    "original_length": 16,
+    "attention_factor": 1.2,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+}
 DECODER_CASES = {
     "gpt1": Case(
         families.gpt1,
@@ -132,6 +141,19 @@ DECODER_CASES = {
             1_484_916_736: sized(100_352, 16, 16, 2048, 8192),
             7_298_617_344: sized(100_352, 32, 32, 4096, 11_008),
         },
+    ),
+    "olmo3": Case(
+        families.olmo3,
+        own={"intermediate_dim": 24, "num_kv_heads": 2, "window": 3},
+        variants={
+            "yarn": {"num_layers": 5, "scaling": YARN, "num_kv_heads": 4, "attention_bias": True},
+            "bases": {
+                "block_options": [{}, {"attention_window": 4, "max_wavelength": 50.0, "rotary_scaling": YARN}],
+                "max_wavelength": 500.0,
+            },
+            "no-window": {"block_options": [], "tie_embeddings": True, "eos_ids": [2, 4]},
+        },
+        unusual={"num_layers": 4},
     ),
     "granite": Case(
         families.granite,

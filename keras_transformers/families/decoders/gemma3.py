@@ -64,16 +64,28 @@ def gemma3(
     facts: dict[str, Any] = {"norm_order": "sandwich", "head_norm": "offset_rms", "max_wavelength": WAVELENGTH}
     if is_size(num_layers):  # if not, the configuration says so
         types = read_types({"num_hidden_layers": num_layers}, lambda index: (index + 1) % FULL_EVERY != 0)
-        facts["block_options"] = _blocks(types, window, LOCAL_WAVELENGTH, scaling)
+        facts["block_options"] = typed_blocks(types, window, LOCAL_WAVELENGTH, scaling)
     if options.get("kind") == "encoder":
         facts["classifier_pooling"] = "last"
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return gemma_config("gemma3_text", sizes, facts | options)
 
 
-def _blocks(
+def typed_blocks(
     types: list[str], window: Any, wavelength: Any, scaling: Any = None, local_scaling: Any = None
 ) -> list[dict[str, Any]]:
+    """Return the `block_options` of blocks by their types.
+
+    Args:
+        types: Type of each block.
+        window, wavelength, local_scaling: Options of blocks that see a window; `wavelength` None for the model's.
+        scaling: Scale of rotary positions of blocks that see all.
+
+    Example:
+
+    >>> typed_blocks(["sliding_attention", "full_attention"], 8, 500.0)
+    [{'attention_window': 8, 'max_wavelength': 500.0}, {}]
+    """
     scaled: list[dict[str, Any]] = [{"rotary_scaling": one} if one else {} for one in (scaling, local_scaling)]
     options = {FULL: scaled[0], LOCAL: {"attention_window": window, "max_wavelength": wavelength, **scaled[1]}}
     blocks = shortest([options[kind] for kind in types])
@@ -98,14 +110,14 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{PATTERNS[0]} must be a positive integer: received {shown(pattern)}.")
     types = read_types(values, lambda index: (index + 1) % pattern != 0)
     check_window(values[WINDOW], types)
-    full, local = _positions(values)
+    full, local = typed_positions(values)
     scales = (read_scaling(options, values.get("max_position_embeddings")) for options in (full, local))
     base = local.get(THETA, values.get(LOCAL_BASE) or LOCAL_WAVELENGTH)
-    values |= {TYPES: _blocks(types, values[WINDOW], base, *scales), THETA: full.get(THETA, values[THETA])}
+    values |= {TYPES: typed_blocks(types, values[WINDOW], base, *scales), THETA: full.get(THETA, values[THETA])}
     return read_scale(values) | {BIDIRECTIONAL: "encoder" if values.get(BIDIRECTIONAL) else "decoder"}
 
 
-def _positions(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def typed_positions(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of rotary positions in blocks that see all and in others; options of the older form win."""
     given, older = values.get(PARAMETERS) or {}, values.get(SCALING) or {}
     if unknown := {*given} - {FULL, LOCAL}:
@@ -116,29 +128,43 @@ def _positions(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     return {**(given.get(FULL) or {}), **older}, {**(given.get(LOCAL) or {})}
 
 
-def _write(values: dict[str, Any]) -> dict[str, Any]:
+def write_typed(form: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of config.json for the types of blocks, the window, and both scales of rotary positions.
+
+    Args:
+        form: Name of the format, for the error message.
+        values: Values by the keys of config.json, with `block_options` at `layer_types`.
+
+    Raises:
+        ValueError: Blocks of one type differ, or have other options.
+
+    Example:
+
+    >>> blocks = [{"attention_window": 8}, {}]
+    >>> write_typed("olmo3", {"layer_types": blocks, "num_hidden_layers": 2, "rope_theta": 5.0})["layer_types"]
+    ['sliding_attention', 'full_attention']
+    """
     blocks, num_layers = make_block_options(values[TYPES] or [{}]), values["num_hidden_layers"]
     local = next((block for block in blocks if block.attention_window), BlockOptions())
     full = next((block for block in blocks if not block.attention_window), BlockOptions())
     window, base = local.attention_window or IF_MISSING[WINDOW], local.max_wavelength or values[THETA]
     scaling, local_scaling = (as_dict(block.rotary_scaling) for block in (full, local))
     types = [LOCAL if blocks[index % len(blocks)].attention_window else FULL for index in range(num_layers)]
-    expected = _blocks(types[: len(blocks)], window, base, scaling, local_scaling)
+    expected = typed_blocks(types[: len(blocks)], window, local.max_wavelength, scaling, local_scaling)
     if make_block_options(expected) != make_block_options(values[TYPES]):
         raise ValueError(
-            f"the gemma3_text format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
+            f"the {form} format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "
             "the same for all blocks with a window, and for all others, which have the model's base."
         )
     bases = {FULL: write_scaling(scaling, values[THETA]), LOCAL: write_scaling(local_scaling, base)}
     older = {key: value for key, value in bases[FULL].items() if key != THETA} if scaling else None
-    return write_scale(values) | {
-        TYPES: types,
-        WINDOW: window,
-        LOCAL_BASE: base,
-        PARAMETERS: bases,
-        SCALING: older,
-        BIDIRECTIONAL: values[BIDIRECTIONAL] == "encoder",
-    }
+    return {TYPES: types, WINDOW: window, PARAMETERS: bases, SCALING: older}
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    typed = write_typed("gemma3_text", values)
+    base = typed[PARAMETERS][LOCAL][THETA]
+    return write_scale(values) | typed | {LOCAL_BASE: base, BIDIRECTIONAL: values[BIDIRECTIONAL] == "encoder"}
 
 
 def _text_part(values: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.decoders.llama import BLOCK, LLAMA, llama_config, named_like
 from keras_transformers.families.table import with_defaults
 
+FACTS = {"epsilon": 1e-6, "max_wavelength": 500_000.0, "norm_order": "res_post", "head_norm": "joint_rms"}
+
 
 def olmo2(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
@@ -29,9 +31,8 @@ def olmo2(
     >>> olmo2(100352, num_layers=16, num_heads=16, hidden_dim=2048, intermediate_dim=8192).norm_order
     'res_post'
     """
-    facts = {"epsilon": 1e-6, "max_wavelength": 500_000.0, "norm_order": "res_post", "head_norm": "joint_rms"}
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return llama_config("olmo2", sizes, facts | options)
+    return llama_config("olmo2", sizes, FACTS | options)
 
 
 # The defaults of `transformers` for options that config.json omits: not what the released files say.
