@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from zoo._console import console, counted, step  # fmt: skip
 from zoo._environment import quiet_unless_chief
@@ -26,7 +26,6 @@ from zoo._options import (
     Strategy,
     Text,
     TextPair,
-    check_new_file,
     of_data,
     of_model,
     of_output,
@@ -37,8 +36,8 @@ from zoo._options import (
 from zoo.cli import bare
 from zoo.cli.app import AfterSaving, app, examples
 from zoo.cli.conversations_file import CONVERSATIONS, learned_from
-from zoo.cli.data import Columns, check_header
-from zoo.cli.finetune_parts import SPLIT, Files, Parts, Request, beside, request_of
+from zoo.cli.data import Columns
+from zoo.cli.finetune_parts import SPLIT, Files, Folders, Parts, Request, check_before_work, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
 from zoo.cli.report import show
@@ -159,44 +158,22 @@ def finetune(
     template gets a plain one.
     Finally, the SavedModel answers one request in a separate process that imports only TensorFlow.
     """
-    columns = {"text": None if text == "text" else text, "text_pair": text_pair, "label": label}
-    columns["problem"] = None if problem is Problem.single_label else problem
+    columns = named_columns(text, text_pair, label, problem)
     train, text, task = learned_from(train, messages, text, task, "classification", columns)
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label, encoding, errors), problem.value, split)
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)
-    folders.check(train, test)
-    for path in (train, test):
-        check_header(path, files.columns.labelled() if task == "classification" else files.columns)
+    check_before_work(files, folders, has_labels=task == "classification")
     with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 
 
-class Folders(NamedTuple):
-    """The folders of the model and of the SavedModel, and the file of the report as JSON."""
-
-    out: Path
-    export: Path
-    report: Path | None = None
-
-    def check(self, *read: Path | None) -> None:
-        """Raise a `ValueError`, before the work, if one of them cannot be written, or is a file that is read."""
-        from keras_transformers.checkpoints.files.atomic_folder import check_target
-
-        check_target(self.out)
-        check_target(beside(self.out))
-        check_target(self.export, "saved_model.pb")
-        one, other = self.out.resolve(), self.export.resolve()
-        if one == other or one in other.parents or other in one.parents:
-            raise ValueError(
-                f"{self.out} and {self.export} contain one another: give separate folders for --out and --export."
-            )
-        if self.report is not None and (self.report.is_dir() or {one, other} & {*self.report.resolve().parents}):
-            raise ValueError(f"--report {self.report} is a folder, or in a folder that is written: give another file.")
-        if self.report is not None:
-            check_new_file("--report", self.report, *read)
+def named_columns(text: Any, text_pair: Any, label: Any, problem: Problem) -> dict[str, Any]:
+    """Return the options on columns by their names, None for those that the user left as they are."""
+    named_text, named_problem = None if text == "text" else text, None if problem is Problem.single_label else problem
+    return {"text": named_text, "text_pair": text_pair, "label": label, "problem": named_problem}
 
 
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:

@@ -1,4 +1,4 @@
-"""The rows that `finetune` reads: to learn from, held out of these, and of a test file."""
+"""What `finetune` reads and writes: rows to learn from, held out of these, and of a test file; folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from zoo._console import counted
 from zoo._entry import BUNDLED
-from zoo.cli.data import Columns, as_known, as_text, examples_of, label_names
+from zoo._options import check_new_file
+from zoo.cli.data import Columns, as_known, as_text, check_header, examples_of, label_names
 from zoo.cli.split_rows import Rows, split_rows
 
 MESSAGES = BUNDLED / "sample_messages"
@@ -138,6 +139,38 @@ class Files(NamedTuple):
             test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
         is_usual = self.problem == "single_label"
         return {"labels": names} | ({} if is_usual and "problem" not in kind.options else {"problem": self.problem})
+
+
+class Folders(NamedTuple):
+    """The folders of the model and of the SavedModel, and the file of the report as JSON."""
+
+    out: Path
+    export: Path
+    report: Path | None = None
+
+    def check(self, *read: Path | None) -> None:
+        """Raise a `ValueError`, before the work, if one of them cannot be written, or is a file that is read."""
+        from keras_transformers.checkpoints.files.atomic_folder import check_target
+
+        check_target(self.out)
+        check_target(beside(self.out))
+        check_target(self.export, "saved_model.pb")
+        one, other = self.out.resolve(), self.export.resolve()
+        if one == other or one in other.parents or other in one.parents:
+            raise ValueError(
+                f"{self.out} and {self.export} contain one another: give separate folders for --out and --export."
+            )
+        if self.report is not None and (self.report.is_dir() or {one, other} & {*self.report.resolve().parents}):
+            raise ValueError(f"--report {self.report} is a folder, or in a folder that is written: give another file.")
+        if self.report is not None:
+            check_new_file("--report", self.report, *read)
+
+
+def check_before_work(files: Files, folders: Folders, has_labels: bool) -> None:
+    """Raise a `ValueError` if a folder cannot be written or a table lacks a column, before Keras is imported."""
+    folders.check(files.train, files.test)
+    for path in (files.train, files.test):
+        check_header(path, files.columns.labelled() if has_labels else files.columns)
 
 
 def request_of(kind: Any, rows: Rows) -> Request:

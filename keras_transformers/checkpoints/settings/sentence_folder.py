@@ -73,16 +73,13 @@ def write_sentence_transformer(
         tensors: Tensors of the layers behind the pooling, by the names that `settings.names` has for them.
     """
     ways = [pooling] if isinstance(pooling, str) else [*(pooling or ())]
-    layers = [*dense, *([{"layer": "normalize"}] if normalize and activation is None else [])]
     modules: list[tuple[str, dict[str, Any]]] = [(STATIC if is_static else MASKED if sparse else "Transformer", {})]
     modules += [("Pooling", _pooling(hidden_dim, ways, include_prompt))] if ways and not is_static else []
     modules += [("LogitScore", dict(zip(TOKENS, score_tokens, strict=False)))] if score_tokens else []
     modules += [(SPLADE, pooling_settings(sparse))] if sparse else []
-    before, width = len(modules), hidden_dim * len(ways)
-    for number, options in enumerate(layers):
-        is_last = number == len(layers) - 1
-        kind, settings, width = module_of(options, width, SCORES if is_last and activation is not None else VECTOR)
-        modules.append((kind, settings))
+    before = len(modules)
+    layers = [*dense, *([{"layer": "normalize"}] if normalize and activation is None else [])]
+    modules += _modules_of(layers, hidden_dim * len(ways), VECTOR if activation is None else SCORES)
     paths = [f"{index}_{kind}" if index else "" for index, (kind, _) in enumerate(modules)]
     _write(Path(folder, MODULES), _listed(paths, [kind for kind, _ in modules]))
     if pair_template:
@@ -94,6 +91,21 @@ def write_sentence_transformer(
     _write(Path(folder, CONFIG), _model_settings(similarity, truncate_dim, sparse, activation) | said)
     for number, (path, (_, settings)) in enumerate(zip(paths[1:], modules[1:], strict=True)):
         _write_module(Path(folder, path), settings, f"{OF_VECTORS}{number + 1 - before}.", tensors)
+
+
+def _modules_of(layers: Sequence[Mapping[str, Any]], width: int, output: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the kind and the settings of the module of each layer behind the pooling.
+
+    Args:
+        layers: Options of the layers.
+        width: Size of what the first reads.
+        output: What the last returns, `VECTOR` or `SCORES`; the others return vectors.
+    """
+    modules = []
+    for number, options in enumerate(layers, 1):
+        kind, settings, width = module_of(options, width, output if number == len(layers) else VECTOR)
+        modules.append((kind, settings))
+    return modules
 
 
 def _listed(paths: list[str], kinds: list[str]) -> list[dict[str, Any]]:

@@ -81,11 +81,7 @@ def save_folder(
     _check_is_float(model)
     has_layer = _layers_of(config)  # before it is stored as another family, whose options differ
     config, architecture = stored_as(config, architecture)
-    values = make_config(config, architecture, labels, problem)
-    if task:
-        values[TASK] = dict(task)
-    if activation:
-        values |= written_activation(activation)
+    values = make_config(config, architecture, labels, problem) | _facts_of_task(task, activation)
     names = names_of(config, "the model", architecture)
     if tensors is None:
         _check_layers(model, names.architectures[architecture], has_layer, architecture, labels)
@@ -99,6 +95,11 @@ def save_folder(
         sentence_transformer = {"hidden_dim": config.output_dim, "is_static": is_static, **sentence_transformer}
     of_tokenizer = {"max_length": max_length, **({"has_segments": True} if config.num_segments > 1 else {})}
     _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
+
+
+def _facts_of_task(task: Mapping[str, Any] | None, activation: str | None) -> dict[str, Any]:
+    """Return what config.json says of a task besides the class: its facts, and a cross-encoder's activation."""
+    return {**({TASK: dict(task)} if task else {}), **(written_activation(activation) if activation else {})}
 
 
 def _layers_of(config: TransformerConfig) -> dict[str, bool]:

@@ -149,8 +149,7 @@ class Attention(ReturnsCache, DenseOwner):
         output_gate: bool = False,
         **kwargs: Any,
     ):
-        kwargs = with_new_names(kwargs if window == ALL_KEYS else {"window": window, **kwargs})
-        window = kwargs.pop("window", window)
+        window, kwargs = _renamed_window(window, kwargs)
         super().__init__(**kwargs)
         check_heads(num_heads, num_kv_heads, head_dim=head_dim, value_dim=value_dim, linear_from=linear_from)
         check_rates(dropout=dropout)
@@ -165,9 +164,13 @@ class Attention(ReturnsCache, DenseOwner):
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
         self.linear_from, self.window = linear_from, checked_window(window)
         self.supports_masking = True
+        self._make_inner_layers(dropout, seed, epsilon)
+
+    def _make_inner_layers(self, dropout: float, seed: int | None, epsilon: float) -> None:
+        """Make the layers that need no shape: the dropout, and the norms of each head's queries and keys."""
         dtype = self.dtype_policy.name
         self.dropout = Dropout(dropout, seed=part_of_seed(seed, 0), dtype=dtype, name="dropout")
-        self.query_norm, self.key_norm = _head_norms(head_norm, epsilon, dtype, use_bias)
+        self.query_norm, self.key_norm = _head_norms(self.head_norm, epsilon, dtype, self.use_bias)
 
     def build(self, hidden_states_shape, context_shape=None, key_shape=None):
         check_shape(hidden_states_shape)
@@ -264,6 +267,12 @@ class Attention(ReturnsCache, DenseOwner):
         head_dim = self.head_dim or width // self.num_heads
         widths = {"key": head_dim, "value": self.value_dim or head_dim}
         return {name: (None, self.num_kv_heads, None, size) for name, size in widths.items()}
+
+
+def _renamed_window(window: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the window, which may be given by its old name, and the other keyword arguments."""
+    kwargs = with_new_names(kwargs if window == ALL_KEYS else {"window": window, **kwargs})
+    return kwargs.pop("window", window), kwargs
 
 
 def _head_norms(norm: str | None, epsilon: float, dtype: str, use_bias: bool) -> tuple[Any, Any]:

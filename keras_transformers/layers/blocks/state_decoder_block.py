@@ -88,10 +88,7 @@ class StateDecoderBlock(ReturnsCache, Block):
         shared = {"initializer_range": initializer_range, "output_initializer_range": output_initializer_range}
         shared["dtype"] = dtype = self.dtype_policy.name
         make = partial(make_norm, norm, epsilon, dtype, use_bias=use_bias if norm_bias is None else norm_bias)
-        mixing |= {"use_bias": mixer_bias, "name": "mixer", **shared}
-        if "epsilon" in option_names(STATE_MIXERS[mixer]):
-            mixing["epsilon"] = epsilon
-        self.mixer = STATE_MIXERS[mixer](**mixing)
+        self.mixer = _make_mixer(mixer, epsilon, {**mixing, "use_bias": mixer_bias, **shared})
         self.mixer_norm, self.mixer_output_norm = self.norms("mixer", make)
         inner |= {"use_bias": use_bias if feed_forward_bias is None else feed_forward_bias, **shared}
         inner |= {"activation": activation, "dropout": activation_dropout, "seed": of_inner, "name": "feed_forward"}
@@ -126,3 +123,10 @@ class StateDecoderBlock(ReturnsCache, Block):
         check_vectors(hidden_states=hidden_states)
         output, new = self.mixer.compute_output_spec(hidden_states, cache=cache, return_cache=True)
         return requested(self, cache, return_cache).outputs(output, new)
+
+
+def _make_mixer(name: str, epsilon: float, options: dict[str, Any]) -> Any:
+    """Return the mixer of a name, with the epsilon of the block where it has norms of its own."""
+    layer = STATE_MIXERS[name]
+    own = {"epsilon": epsilon} if "epsilon" in option_names(layer) else {}
+    return layer(**{**options, **own}, name="mixer")
