@@ -29,20 +29,24 @@ if os.environ.pop("CI", ""):  # pytest shows differences whole there, which take
 gc.set_threshold(50_000, 50, 1_000)  # traced graphs are millions of objects, which a collection walks through
 
 
+# XLA compiles in a third of the time; tests' processes of their own inherit it.
+QUICK_XLA = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
+)
+
+
 def pytest_configure(config: pytest.Config):
-    """Quick tests run a graph once or twice: to optimise it takes longer than it saves. The others do as users do."""
+    """Most tests run a graph once or twice: to optimise it takes longer than it saves. Slow ones do as users do."""
+    gc.callbacks.append(_time_collection)
+    if not re.search("not .*slow", config.option.markexpr):
+        return
+    os.environ.setdefault("XLA_FLAGS", QUICK_XLA)
     starts_workers = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-    if (
-        re.search("not .*slow", config.option.markexpr)
-        and not starts_workers
-        and not os.environ.get("BLOCK_TENSORFLOW")
-    ):
+    if not starts_workers and not os.environ.get("BLOCK_TENSORFLOW"):
         import keras_transformers  # noqa: F401, I001  TensorFlow starts without its messages
         import tensorflow as tf
 
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-
-    gc.callbacks.append(_time_collection)
 
 
 def _time_collection(phase: str, info: dict):
