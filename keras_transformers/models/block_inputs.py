@@ -44,7 +44,7 @@ def block_inputs(
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
         return [block_input] * config.num_blocks(side)
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
-    windows = [options.attention_window for options in blocks]
+    windows = [options.attention_window for options in blocks if options.mixer == "attention"]
     if has_long_texts(config) and not is_cached:
         given = {"attention_mask": attention_mask} if documents is None else {"documents": documents}
         visible = dict.fromkeys(windows, given)

@@ -21,6 +21,7 @@ FAMILIES = {
     "gemma3_text": [{"attention_window": 4}, {"attention_window": 2}, {}],
     "ministral": BLOCKS,
     "qwen2": [{}, {"attention_window": 3}],
+    "lfm2": [{"attention_window": 3}, {"mixer": "short_convolution"}],  # the other blocks have states
     "smollm3": [{"attention_window": 5, "rotary": False}, {}],
 }
 PROMPTS = [[5, 9, 2, 7, 7, 1, 3, 3, 8, 12], [3, 8], [11, 4, 6, 1], [4]]  # longer than the windows, to one token

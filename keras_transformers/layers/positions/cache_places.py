@@ -16,7 +16,7 @@ class CachePlaces(Positional):
     A cache with room for all tokens is the case in which no position reaches S.
 
     Call arguments:
-        positions: Integer (B, T), positions of new tokens, ascending in each row.
+        positions: Integer (B, T), positions of new tokens.
         part: (B, K, S, H), a part of the cache. Of a window of W tokens S is at least W + T - 1, or larger than any
             position.
 
@@ -33,7 +33,7 @@ class CachePlaces(Positional):
 
     def call(self, positions, part):
         positions, size = ops.cast(positions, "int32"), ops.shape(part)[2]
-        return ops.mod(positions, size), held_positions(positions[:, -1], size)
+        return ops.mod(positions, size), held_positions(ops.max(positions, axis=1), size)
 
     def compute_output_spec(self, positions, part):
         shapes = (positions.shape, (positions.shape[0], part.shape[2]))

@@ -20,6 +20,13 @@ def test_a_new_token_replaces_the_oldest_one():
     assert held[2].tolist() == [10, 11, 12, 8, 9]
 
 
+def test_new_tokens_in_any_order():
+    """Such as padding at the end of a row whose position is 0, in a cache with room for all tokens."""
+    places, held = map(to_numpy, CachePlaces()(np.array([[3, 2, 0]], "int32"), PART[:1]))
+    assert places.tolist() == [[3, 2, 0]]
+    assert held.tolist() == [[0, 1, 2, 3, -1]]
+
+
 def test_places_hold_what_was_written_last():
     """Beside a loop that writes one position after the other."""
     for size in (1, 2, 7):
