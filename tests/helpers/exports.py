@@ -40,7 +40,7 @@ def warm_up_requests(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     import tensorflow as tf
     from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-    from keras_transformers.tasks.answers import saved_model
+    from keras_transformers.tasks.exports import saved_model
 
     message = saved_model._messages()["PredictionLog"]
     for request in (message.FromString(record).predict_log.request for record in warm_up_records(folder)):

@@ -14,7 +14,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from keras_transformers import families
 from keras_transformers.generation.request import sampling_parameters_of
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers import saved_model as export_module
+from keras_transformers.tasks.exports import saved_model as export_module
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20]

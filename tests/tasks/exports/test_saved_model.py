@@ -11,7 +11,7 @@ import tiny
 from exports import warm_up_records, warm_up_requests
 from tiny import LABELS, TEXTS
 
-from keras_transformers.tasks.answers import saved_model as export_module
+from keras_transformers.tasks.exports import saved_model as export_module
 
 HOSTILE = [
     *TEXTS[:3], "", " ", "\0", "x" * 10_000, "a warm day " * 100, "😀 ünïcode ẞ 中文 שלום", "typed [MASK] and [SEP]",

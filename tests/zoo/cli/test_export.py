@@ -38,7 +38,7 @@ def test_export_behind_a_prefix(folders, tmp_path):
     assert [text.decode() for text in served["generated_text"].numpy()] == expected
     for name, options in {"classification": ("--prefix", "the "), "causal_lm": ("--compiled",)}.items():
         done = invoke("export", folders[name], tmp_path / "2", *options)
-        assert done.exit_code == 1 and f"is made for {name}" in " ".join(done.stderr.split())
+        assert done.exit_code != 0 and f"is made for {name}" in " ".join(done.stderr.split())
         assert not (tmp_path / "2").exists()
 
 
