@@ -14,10 +14,10 @@ from keras import ops
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.tasks.answers.label_answers import likeliest_signatures, name_labels, number_labels
 from keras_transformers.tasks.answers.named_model import NamedModel
+from keras_transformers.tasks.answers.one_pass import TracedService
 from keras_transformers.tasks.answers.readers import GraphReader, Tensors
 from keras_transformers.tasks.answers.services import check_exportable
 from keras_transformers.tasks.answers.signatures import Answer, Signature, as_computed, text_signatures
-from keras_transformers.tasks.answers.traced_service import TracedService
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.text.string_checks import check_length, check_tokenizer, padding_of
 from keras_transformers.text.tokenizer import Tokenizer
