@@ -17,8 +17,8 @@ class CachePlaces(Positional):
 
     Call arguments:
         positions: Integer (B, T), positions of new tokens.
-        part: (B, K, S, H), a part of the cache. Of a window of W tokens S is at least W + T - 1, or larger than any
-            position.
+        part: (B, K, S, H), a part of the cache. S is larger than any position; or, for a window of W tokens and
+            successive positions, at least W + T - 1.
 
     Returns:
         int32 (B, T), the place of each new token, and int32 (B, S), the position that each place holds when they are
