@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from keras_transformers.tasks.answers.compiled_lengths import MOST_TOKENS, compiled_lengths
+from keras_transformers.tasks.answers.readers import Reader
 from keras_transformers.tasks.answers.signatures import Signature
 
 UNCOMPILED = "_uncompiled"  # the ending of the names of the same signatures without XLA
@@ -19,13 +18,16 @@ def compiled(signature: Signature) -> Signature:
     """Return a signature whose numbers XLA computes for one row of at most `MOST_TOKENS` tokens.
 
     Args:
-        signature: A signature whose answer has the same shape for texts of all lengths.
+        signature: A signature whose answer has the same shape for texts of all lengths. One that reads two texts by
+            themselves is not changed: XLA would compile a program for each pair of lengths.
     """
     import tensorflow as tf
 
     by_xla = tf.function(signature.compute, jit_compile=True, autograph=False)
 
     def compute(encoded: Any) -> Any:
+        if not isinstance(encoded, Mapping):
+            return signature.compute(encoded)
         columns = tf.nest.flatten(encoded)
         is_short = [tf.size(column) <= MOST_TOKENS for column in columns]
         is_one = [tf.shape(column)[0] == 1 for column in columns]
@@ -67,22 +69,27 @@ def check_fixed_sizes(signatures: Mapping[str, Any]) -> None:
 
 
 def compiling_requests(
-    signatures: Mapping[str, Signature], count: Callable[[list[tuple[str, ...]]], np.ndarray], max_length: int
+    signatures: Mapping[str, Signature], read: Reader, max_length: int
 ) -> dict[str, list[dict[str, list[str]]]]:
     """Return requests of one text for each length that XLA compiles, by the name of their signature.
 
     Args:
         signatures: Signatures by name; only those that take one string for each input of a row have requests.
-        count: Function from rows of texts to their numbers of tokens: `by_length.token_counts`.
+        read: The reader of the task, on TensorFlow; prompts and templates of a signature count as tokens, too.
         max_length: Longest text in tokens.
     """
-    requests = {}
+    import tensorflow as tf
+
+    requests, lengths = {}, compiled_lengths(max_length)
     for name, signature in signatures.items():
         if signature.shared or set(signature.ranks) != {1}:
             continue
         rows = [(WORD * words, *[""] * (len(signature.inputs) - 1)) for words in range(MOST_TOKENS)]
-        sizes = count(rows).tolist()
-        chosen = {bisect_right(sizes, length) - 1 for length in compiled_lengths(max_length)}
-        texts = [rows[index] for index in sorted(chosen) if index >= 0]
+        encoded = signature.read(read, *map(tf.constant, zip(*rows, strict=True)))
+        if not isinstance(encoded, Mapping):
+            continue
+        sizes = tf.math.count_nonzero(encoded["padding_mask"], axis=1).numpy().tolist()
+        first = {bisect_left(lengths, size): row for size, row in reversed([*zip(sizes, rows, strict=True)])}
+        texts = [first[place] for place in sorted(first) if place < len(lengths)]
         requests[name] = [{key: [text] for key, text in zip(signature.inputs, row, strict=True)} for row in texts]
     return requests

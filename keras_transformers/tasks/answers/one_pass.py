@@ -182,7 +182,8 @@ class OnePass:
                 more time for its first answer.
             compiled: Whether XLA computes the answer to a single text of up to 512 tokens. The text is padded to one of
                 a few lengths; the first one of each length takes seconds more, for which there are warm-up requests.
-                Beside each signature is the same without XLA, `serving_default_uncompiled`. Not with `frozen`.
+                Beside each signature is the same without XLA, `serving_default_uncompiled`; `similarity`, of two texts,
+                never uses XLA. Not with `frozen`.
 
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else; with `frozen`, the weights
@@ -209,8 +210,7 @@ class OnePass:
     def _requests(self, service: TracedService) -> dict[str, list]:
         """Return the warm-up requests of each signature that XLA compiles."""
         check_fixed_sizes(service.signatures)
-        count = token_counts(self.setup.tokenizer, self.setup.max_length)
-        return compiling_requests(self.signatures, count, self.setup.max_length)
+        return compiling_requests(self.signatures, self._graph_reader(), self.setup.max_length)
 
     def _graph_reader(self) -> GraphReader:
         return GraphReader(self.setup.text_graph, self.setup.max_length)
