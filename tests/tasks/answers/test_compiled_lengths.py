@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from keras_transformers.tasks.answers.compiled_lengths import MOST_TOKENS, compiled_lengths, padded_length
@@ -13,7 +15,7 @@ def test_lengths_end_with_the_longest_row(max_length):
     assert lengths == sorted({*lengths})
     assert lengths[-1] == min(max_length, MOST_TOKENS)
     assert len(lengths) <= 25  # programs of one signature
-    for shorter, longer in zip(lengths[1:], lengths[2:], strict=False):
+    for shorter, longer in pairwise(lengths[1:]):
         assert longer <= 1.25 * shorter
 
 

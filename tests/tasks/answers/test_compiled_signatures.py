@@ -57,10 +57,8 @@ def embedder(**options) -> Task:
 def padded_sizes(task: Task, name: str, requests: list[dict[str, list[str]]]) -> Iterator[int]:
     """The length of the row of each request of one text."""
     answers = task.parts.answers
-    reader, signature = (
-        GraphReader(task.parts.answers.setup.text_graph, task.max_length, padded=True),
-        answers.signatures[name],
-    )
+    reader = GraphReader(answers.setup.text_graph, task.max_length, padded=True)
+    signature = answers.signatures[name]
     for request in requests:
         encoded = signature.read(reader, *(tf.constant(request[key]) for key in signature.inputs))
         yield int(tf.shape(encoded["token_ids"])[1])
@@ -131,7 +129,7 @@ def test_answers_of_any_size_are_refused(name, tmp_path):
     task = Task(name, tiny.config(), tiny.tokenizer(), **options)
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "saved_model.pb").write_text("old")
-    with pytest.raises(ValueError, match="the signature 'serving_default' returns .*Leave compiled out"):
+    with pytest.raises(ValueError, match=r"the signature 'serving_default' returns .*Leave compiled out"):
         task.export(tmp_path / "1", compiled=True)
     assert [(path.name, path.read_text()) for path in (tmp_path / "1").iterdir()] == [("saved_model.pb", "old")]
 
@@ -140,7 +138,7 @@ def test_answers_of_any_size_are_refused(name, tmp_path):
 def test_sizes_must_be_known(shape):
     given = [tf.TensorSpec(shape, name="text")]
     function = tf.function(lambda given: {"fixed": given[:, 0], "scores": given}, input_signature=given)
-    with pytest.raises(ValueError, match="'serving_default' returns .*scores"):
+    with pytest.raises(ValueError, match=r"'serving_default' returns .*scores"):
         check_fixed_sizes({"serving_default": function})
 
 
