@@ -193,7 +193,7 @@ def walk(
         cache: The cache of every block.
         in_place: As in `step`.
         text_lengths: As in `block_inputs`.
-        rings: Places and held positions, as of `CachePlaces`, of the caches that are rings, by the window of their blocks.
+        rings: Places and positions, as of `CachePlaces`, of the caches that are rings, by the window of their blocks.
         **encoder_inputs: `context` and `encoder_attention_mask`, as blocks take them.
 
     Returns:

@@ -111,7 +111,7 @@ def test_texts_of_an_export(tmp_path, theirs, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in DECODERS if CASES[name].published])
 def test_real_widths(tmp_path, ours, theirs, capsys, name):
-    """Two blocks of the smallest published model, 2 texts of up to 128 tokens; large logits are rounded in proportion."""
+    """Two blocks of the smallest published model, 2 texts of up to 128 tokens; bounds grow with large logits."""
     smallest = CASES[name].published[min(CASES[name].published)]
     config = cut(CASES[name].make(**{**smallest, "num_layers": 2}))
     found = compare(tmp_path, ours, theirs, config, "causal_lm", rows=2, length=128, gain=0.5)
