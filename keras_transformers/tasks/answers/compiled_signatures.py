@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from keras_transformers.tasks.answers.readers import Reader
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.exports.compiled_lengths import MOST_TOKENS, compiled_lengths
 
@@ -19,13 +18,16 @@ def compiled(signature: Signature) -> Signature:
     """Return a signature whose numbers XLA computes for one row of at most `MOST_TOKENS` tokens.
 
     Args:
-        signature: A signature whose answer has the same shape for texts of all lengths.
+        signature: A signature whose answer has the same shape for texts of all lengths. One that reads two texts by
+            themselves is not changed: XLA would compile a program for each pair of lengths.
     """
     import tensorflow as tf
 
     by_xla = tf.function(signature.compute, jit_compile=True, autograph=False)
 
     def compute(encoded: Any) -> Any:
+        if not isinstance(encoded, Mapping):
+            return signature.compute(encoded)
         columns = tf.nest.flatten(encoded)
         is_short = [tf.size(column) <= MOST_TOKENS for column in columns]
         is_one = [tf.shape(column)[0] == 1 for column in columns]
@@ -35,9 +37,18 @@ def compiled(signature: Signature) -> Signature:
 
 
 def with_compiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
-    """Return the signatures as `compiled` makes them, and the same without XLA under names with `UNCOMPILED`."""
-    by_xla = {name: compiled(signature) for name, signature in signatures.items()}
-    return by_xla | {name + UNCOMPILED: signature for name, signature in signatures.items()}
+    """Return signatures as `compiled` makes them, and the same without XLA under names with `UNCOMPILED`.
+
+    Signatures that `takes_single_texts` excludes stay as they are.
+    """
+    fitting = {name: signature for name, signature in signatures.items() if takes_single_texts(signature)}
+    by_xla = {name: compiled(signature) for name, signature in fitting.items()}
+    return {**signatures, **by_xla, **{name + UNCOMPILED: signature for name, signature in fitting.items()}}
+
+
+def takes_single_texts(signature: Signature) -> bool:
+    """Return whether each input of a signature is one string a row: no list of labels or choices."""
+    return not signature.shared and set(signature.ranks) == {1}
 
 
 def check_choices(frozen: Any, compiled: Any) -> None:
@@ -50,39 +61,46 @@ def check_choices(frozen: Any, compiled: Any) -> None:
 
 
 def check_fixed_sizes(signatures: Mapping[str, Any]) -> None:
-    """Raise a `ValueError` if the size of an answer, but for the number of rows, depends on the text.
+    """Raise a `ValueError` if no signature is compiled, or the size of an answer of one depends on the text.
 
     Args:
-        signatures: `tf.function`s by name.
+        signatures: `tf.function`s of `with_compiled` by name.
     """
-    for name, function in signatures.items():
+    by_xla = {name: function for name, function in signatures.items() if name + UNCOMPILED in signatures}
+    if not by_xla:
+        raise ValueError(f"compiled=True is for single texts: {', '.join(signatures)} take lists. Leave compiled out.")
+    for name, function in by_xla.items():
         outputs = function.get_concrete_function().structured_outputs
-        open_ended = [key for key, output in outputs.items() if None in output.shape[1:]]
-        if open_ended:
+        if open_ended := [key for key, output in outputs.items() if None in output.shape[1:]]:
             raise ValueError(
                 "compiled=True pads texts to a few lengths, so it is for tasks whose answers have the same size for "
-                f"every text, such as labels, scores and vectors: the signature {name!r} returns "
-                f"{', '.join(open_ended)} for each token or word. Leave compiled out."
+                f"every text, such as labels, scores and vectors: the size of {', '.join(open_ended)} in the signature "
+                f"{name!r} depends on the text. Leave compiled out."
             )
 
 
 def compiling_requests(
-    signatures: Mapping[str, Signature], count: Callable[[list[tuple[str, ...]]], np.ndarray], max_length: int
+    signatures: Mapping[str, Signature], read: Reader, max_length: int
 ) -> dict[str, list[dict[str, list[str]]]]:
     """Return requests of one text for each length that XLA compiles, by the name of their signature.
 
     Args:
         signatures: Signatures by name; only those that take one string for each input of a row have requests.
-        count: Function from rows of texts to their numbers of tokens: `by_length.token_counts`.
+        read: The reader of the task, on TensorFlow; prompts and templates of a signature count as tokens, too.
         max_length: Longest text in tokens.
     """
-    requests = {}
+    import tensorflow as tf
+
+    requests, lengths = {}, compiled_lengths(max_length)
     for name, signature in signatures.items():
-        if signature.shared or set(signature.ranks) != {1}:
+        if not takes_single_texts(signature):
             continue
         rows = [(WORD * words, *[""] * (len(signature.inputs) - 1)) for words in range(MOST_TOKENS)]
-        sizes = count(rows).tolist()
-        chosen = {bisect_right(sizes, length) - 1 for length in compiled_lengths(max_length)}
-        texts = [rows[index] for index in sorted(chosen) if index >= 0]
+        encoded = signature.read(read, *map(tf.constant, zip(*rows, strict=True)))
+        if not isinstance(encoded, Mapping):
+            continue
+        sizes = tf.math.count_nonzero(encoded["padding_mask"], axis=1).numpy().tolist()
+        first = {bisect_left(lengths, size): row for size, row in reversed([*zip(sizes, rows, strict=True)])}
+        texts = [first[place] for place in sorted(first) if place < len(lengths)]
         requests[name] = [{key: [text] for key, text in zip(signature.inputs, row, strict=True)} for row in texts]
     return requests

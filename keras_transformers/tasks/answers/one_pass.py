@@ -184,11 +184,12 @@ class OnePass:
                 more time for its first answer.
             compiled: Whether XLA computes the answer to a single text of up to 512 tokens. The text is padded to one of
                 a few lengths; the first one of each length takes seconds more, for which there are warm-up requests.
-                Beside each signature is the same without XLA, `serving_default_uncompiled`. Not with `frozen`.
+                Beside each signature is the same without XLA, `serving_default_uncompiled`; `similarity` and `zero_shot`
+                do not use XLA. Not with `frozen`.
 
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else; with `frozen`, the weights
-                take more than 1 GiB; with `compiled`, there are answers for each token or word.
+                take more than 1 GiB; with `compiled`, the size of an answer depends on the text, or inputs are lists.
         """
         check_choices(frozen, compiled)
         check_exportable()
@@ -211,8 +212,7 @@ class OnePass:
     def _requests(self, service: TracedService) -> dict[str, list]:
         """Return the warm-up requests of each signature that XLA compiles."""
         check_fixed_sizes(service.signatures)
-        count = token_counts(self.setup.tokenizer, self.setup.max_length)
-        return compiling_requests(self.signatures, count, self.setup.max_length)
+        return compiling_requests(self.signatures, self._graph_reader(), self.setup.max_length)
 
     def _graph_reader(self) -> GraphReader:
         return GraphReader(self.setup.text_graph, self.setup.max_length)
