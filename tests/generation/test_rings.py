@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from functools import cache
 
 import keras
 import numpy as np
@@ -33,21 +34,27 @@ OPTIONS = {
 }
 
 
-def generators(family: str, **options) -> tuple[Generator, Generator]:
-    """A generator with rings, and one of the same weights whose cache has all tokens."""
-    ours = small_generator(family, block_options=FAMILIES[family], num_layers=4, **options)
-    whole = Generator(ours.config, ours.model)
-    whole.program = dataclasses.replace(whole.program, windows=())
-    return ours, whole
+@pytest.fixture(scope="module")
+def pair():
+    """By family, a generator with rings, and one of the same weights whose cache has all tokens; each made once."""
+
+    @cache
+    def generators(family: str) -> tuple[Generator, Generator]:
+        ours = small_generator(family, block_options=FAMILIES[family], num_layers=len(FAMILIES[family]))
+        return ours, altered(ours, windows=())
+
+    return generators
 
 
-def check_same(family: str, names: Iterable[str], increment: int | None = None) -> None:
+def altered(generator: Generator, **options) -> Generator:
+    """One of the same weights, whose program has other options."""
+    other = Generator(generator.config, generator.model)
+    other.program = dataclasses.replace(other.program, **options)
+    return other
+
+
+def check_same(ours: Generator, whole: Generator, names: Iterable[str]) -> None:
     """Check texts and scores with rings beside a cache of all tokens."""
-    ours = small_generator(family, block_options=FAMILIES[family], num_layers=len(FAMILIES[family]))
-    whole = Generator(ours.config, ours.model)
-    whole.program = dataclasses.replace(whole.program, windows=())
-    for generator in (ours, whole):
-        generator.program = dataclasses.replace(generator.program, cache_increment=increment)
     for name in names:
         answers, expected = (generator(PROMPTS, **OPTIONS[name]) for generator in (ours, whole))
         assert ids_of(answers) == ids_of(expected)
@@ -62,21 +69,22 @@ def check_same(family: str, names: Iterable[str], increment: int | None = None) 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("family", FAMILIES)
-def test_texts_are_those_of_a_cache_of_all_tokens(family):
-    check_same(family, ["greedy"])
+def test_texts_are_those_of_a_cache_of_all_tokens(pair, family):
+    check_same(*pair(family), ["greedy"])
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["samples", "beams", "lookup"])
-def test_so_are_samples_beams_and_guessed_texts(name):
-    check_same("gemma3_text", [name])
+def test_so_are_samples_beams_and_guessed_texts(pair, name):
+    check_same(*pair("gemma3_text"), [name])
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("family, increment", [("mistral", 1), ("gemma3_text", 2)])
-def test_a_cache_that_grows(family, increment):
-    """Full ones grow past the rings, rings until they are full."""
-    check_same(family, ["greedy", "lookup"], increment)
+def test_a_cache_that_grows(pair, family, increment):
+    """Full ones grow past the rings, rings until they are full: texts are those of a cache that does not."""
+    ours, whole = pair(family)
+    check_same(altered(ours, cache_increment=increment), whole, ["greedy", "lookup"])
 
 
 @pytest.mark.integration

@@ -15,6 +15,17 @@ OPTIONS = (
     "--model", "gpt2", "--tokenizer", "character", "--layers", "1", "--heads", "2", "--hidden-dim", "32",
     "--max-length", "32", "--batch-size", "8", "--steps", "12", "--rounds", "2", "--dtype", "float32",
 )  # fmt: skip
+# `python -m zoo`, without what is as well for one worker: graphs are not optimised, samples are short (`quick_speed`).
+WORKER = """
+import keras_transformers
+import tensorflow as tf
+from zoo.__main__ import app
+from zoo.scratch import speed, text_rounds
+
+tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+text_rounds.SAMPLE_TOKENS, speed.SECONDS, speed.suits_xla = 2, 0.0, lambda *_: False
+app()
+"""
 
 
 @pytest.mark.integration
@@ -22,21 +33,10 @@ OPTIONS = (
 def test_two_workers_train_as_one(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
 
-    def command(out: str, *more: str) -> list[str]:
-        return [
-            "-m",
-            "zoo",
-            "train",
-            "--text",
-            str(tmp_path / "text.txt"),
-            "--out",
-            str(tmp_path / out),
-            *OPTIONS,
-            *more,
-        ]
-
-    alone = run(*command("one")[2:])
-    chief, other = clusters.run_workers(command("two", "--strategy", "multi_worker"), 2)
+    train = ["train", "--text", str(tmp_path / "text.txt"), *OPTIONS, "--out"]
+    alone = run(*train, tmp_path / "one")
+    two_workers = ["-c", WORKER, *train, tmp_path / "two", "--strategy", "multi_worker"]
+    chief, other = clusters.run_workers(two_workers, 2)
     assert "perplexity" in chief and "tokens a second (measured)" not in other
 
     figures = [
