@@ -1,4 +1,4 @@
-"""What `finetune` reads and writes: rows to learn from, held out of these, and of a test file; folders."""
+"""Files, rows and folders of `finetune`: rows to learn from, held out of these, and of a test file."""
 
 from __future__ import annotations
 

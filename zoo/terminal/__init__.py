@@ -1,1 +1,1 @@
-"""What all verbs of the command line share: the console, the environment, the options."""
+"""Console, environment and options, which all verbs of the command line share."""
