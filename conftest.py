@@ -62,7 +62,7 @@ TRACING = (  # their examples trace graphs
     "keras_transformers/data/sources/text_stream.py",
     "keras_transformers/data/sources/token_stream.py",
     "keras_transformers/data/sources/translation_stream.py",
-    "zoo/_load.py",
+    "zoo/loading/load.py",
 )
 
 

@@ -21,7 +21,7 @@ from functools import partial
 
 from turns import compare
 
-from zoo._environment import set_environment
+from zoo.terminal.environment import set_environment
 
 set_environment()
 VOCABULARY = 30_522

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from turns import compare
 
-from zoo._environment import set_environment
+from zoo.terminal.environment import set_environment
 
 set_environment()
 

@@ -188,7 +188,7 @@ def main() -> None:
     }
     cli = [f"zoo/{p.name}" for p in (ROOT / "zoo").glob("_cli*.py")] + ["zoo/__main__.py", "zoo/cli", "zoo/_bare.py"]
     cli = [name for name in cli if (ROOT / name).exists()]
-    load = ["zoo/_load.py", "zoo/_checkpoint.py"]
+    load = ["zoo/loading/load.py", "zoo/loading/checkpoint.py"]
     parts = {"tasks": ["keras_transformers/tasks"], "generation": ["keras_transformers/generation"],
              "export": ["keras_transformers/tasks/exports/saved_model.py"], "load": load,
              "command line": cli}  # fmt: skip

@@ -8,14 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from keras_transformers.utils.backends import check_task_backend
-from zoo._entry import describe, names
+from zoo.registry.entry import describe, names
 
 if TYPE_CHECKING:
-    from zoo._load import load
+    from zoo.loading.load import load
     from zoo.scratch.api.new import new, train_further
 
 __all__ = ["describe", "load", "names", "new", "train_further"]
-LATE = {"load": "zoo._load", "new": "zoo.scratch.api.new", "train_further": "zoo.scratch.api.new"}  # with Keras
+LATE = {"load": "zoo.loading.load", "new": "zoo.scratch.api.new", "train_further": "zoo.scratch.api.new"}  # with Keras
 
 
 def __getattr__(name: str):

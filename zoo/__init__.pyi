@@ -3,8 +3,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from keras_transformers.tasks import Task
-from zoo._entry import describe as describe
-from zoo._entry import names as names
+from zoo.registry.entry import describe as describe
+from zoo.registry.entry import names as names
 from zoo.scratch.api.new import new as new
 from zoo.scratch.api.new import train_further as train_further
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from zoo._environment import set_environment
 from zoo.cli.app import app
+from zoo.terminal.environment import set_environment
 
 set_environment()
 

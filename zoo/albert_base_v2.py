@@ -1,7 +1,7 @@
 """ALBERT base, version 2, English, lower-case: one layer of 768, used 12 times."""
 
 from keras_transformers.families import albert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """all-mpnet-base-v2, English, lower-case: sentence embeddings of 768 numbers, 12 layers."""
 
 from keras_transformers.families import mpnet
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

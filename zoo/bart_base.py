@@ -1,7 +1,7 @@
 """BART base, English: 6 + 6 layers of 768."""
 
 from keras_transformers.families import bart
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """BART large, English: 12 + 12 layers of 1024."""
 
 from keras_transformers.families import bart
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """BART large, fine-tuned to summarise news (CNN, Daily Mail)."""
 
 from keras_transformers.families import bart
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

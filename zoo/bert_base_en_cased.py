@@ -1,7 +1,7 @@
 """BERT base, English, cased: 12 layers of 768."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

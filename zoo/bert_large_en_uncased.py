@@ -1,7 +1,7 @@
 """BERT large, English, lower-case: 24 layers of 1024."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """BERT small, English, lower-case: 4 layers of 512."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

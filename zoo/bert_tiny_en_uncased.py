@@ -1,7 +1,7 @@
 """BERT tiny, English, lower-case: 2 layers of 128."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """bge-base-en-v1.5, English, lower-case: sentence embeddings of 768 numbers, 12 layers."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """bge-m3, 100 languages, 8,192 tokens: sentence embeddings of 1,024 numbers, 24 layers."""
 
 from keras_transformers.families import xlm_roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

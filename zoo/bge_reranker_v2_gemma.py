@@ -1,7 +1,7 @@
 """bge-reranker-v2-gemma, many languages: ranks passages for a query by the logit of Yes, 18 layers of 2048."""
 
 from keras_transformers.families import gemma
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """bge-reranker-v2-m3, 100 languages: ranks passages for a query, 24 layers of 1024."""
 
 from keras_transformers.families import xlm_roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -6,7 +6,7 @@ It reads the tokens of mini_bert_en. A state of the last block sees 8 tokens to 
 """
 
 from keras_transformers.families import convolutional
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """DeBERTa-v3 small, English: to fine-tune, 6 layers of 768."""
 
 from keras_transformers.families import deberta_v2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

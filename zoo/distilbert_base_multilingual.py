@@ -1,7 +1,7 @@
 """DistilBERT base, 104 languages, cased: 6 layers of 768."""
 
 from keras_transformers.families import distilbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

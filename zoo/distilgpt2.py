@@ -1,7 +1,7 @@
 """DistilGPT2, distilled from GPT-2 small, English: 6 layers of 768."""
 
 from keras_transformers.families import gpt2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """ELECTRA large, English, lower-case, the discriminator: 24 layers of 1024."""
 
 from keras_transformers.families import electra
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """ELECTRA small, English, lower-case, the discriminator: 12 layers of 256."""
 
 from keras_transformers.families import electra
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """EmbeddingGemma, over 100 languages: sentence embeddings of 768 numbers, of up to 2048 tokens."""
 
 from keras_transformers.families import gemma3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Ettin encoder, English: texts of up to 7999 tokens, 28 layers of 1792."""
 
 from keras_transformers.families import modernbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Ettin encoder, English: texts of up to 7999 tokens, 10 layers of 384."""
 
 from keras_transformers.families import modernbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

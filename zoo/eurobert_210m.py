@@ -1,7 +1,7 @@
 """EuroBERT, 15 languages, mathematics and code: texts of up to 8192 tokens, 12 layers of 768."""
 
 from keras_transformers.families import eurobert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

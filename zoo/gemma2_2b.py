@@ -1,7 +1,7 @@
 """Gemma 2 2B, English: 26 layers of 2304, with a vocabulary of 256,000 tokens."""
 
 from keras_transformers.families import gemma2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

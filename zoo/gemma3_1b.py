@@ -1,7 +1,7 @@
 """Gemma 3 1B, many languages: 26 layers of 1152, with a vocabulary of 262,144 tokens."""
 
 from keras_transformers.families import gemma3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

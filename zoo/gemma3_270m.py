@@ -1,7 +1,7 @@
 """Gemma 3 270M, many languages: 18 layers of 640, with a vocabulary of 262,144 tokens."""
 
 from keras_transformers.families import gemma3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

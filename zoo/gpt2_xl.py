@@ -1,7 +1,7 @@
 """GPT-2 XL, English: 48 layers of 1600."""
 
 from keras_transformers.families import gpt2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

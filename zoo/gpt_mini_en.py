@@ -8,8 +8,8 @@
 from pathlib import Path
 
 from keras_transformers.families import gpt2
-from zoo._entry import Result, entry
-from zoo._recipe import state_folder
+from zoo.registry.entry import Result, entry
+from zoo.registry.recipe import state_folder
 
 MEASURE = "-m zoo train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER"
 # GPT-2's 0.02 is for a width of 768; a narrower model starts with larger weights.

@@ -1,7 +1,7 @@
 """Granite 3.1 2B, twelve languages and code: 40 layers of 2048."""
 
 from keras_transformers.families import granite
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

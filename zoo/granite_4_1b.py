@@ -1,7 +1,7 @@
 """Granite 4.0 1B, twelve languages and code, chat: 40 layers of 2048."""
 
 from keras_transformers.families import granitemoehybrid
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

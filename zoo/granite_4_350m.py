@@ -1,7 +1,7 @@
 """Granite 4.0 350M, twelve languages and code, chat: 28 layers of 1024."""
 
 from keras_transformers.families import granitemoehybrid
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

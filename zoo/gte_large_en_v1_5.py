@@ -2,7 +2,7 @@
 
 from keras_transformers.families import gte
 from keras_transformers.families.encoders.gte import ntk_scaling
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

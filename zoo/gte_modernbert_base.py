@@ -1,7 +1,7 @@
 """GTE on ModernBERT base, English: sentence embeddings of 768 numbers, of up to 8192 tokens."""
 
 from keras_transformers.families import modernbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """LFM2 350M: 16 layers of 1,024, 10 with short convolutions and 6 with attention, 8 languages."""
 
 from keras_transformers.families import lfm2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Llama 3.2 1B, chat, eight languages: 16 layers of 2048."""
 
 from keras_transformers.families import llama
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Llama 3.2 3B, eight languages: 28 layers of 3072."""
 
 from keras_transformers.families import llama
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

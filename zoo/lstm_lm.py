@@ -6,7 +6,7 @@ It reads and writes the tokens of gpt_mini_en.
 """
 
 from keras_transformers.families import recurrent
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """mDeBERTa-v3 base, 100 languages: to fine-tune, 12 layers of 768."""
 
 from keras_transformers.families import deberta_v2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

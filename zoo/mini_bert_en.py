@@ -8,8 +8,8 @@
 from pathlib import Path
 
 from keras_transformers.families import bert
-from zoo._entry import Result, entry
-from zoo._recipe import state_folder
+from zoo.registry.entry import Result, entry
+from zoo.registry.recipe import state_folder
 
 MEASURE = "-m zoo evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models mini_bert_en --sets {} --seeds 0"
@@ -52,7 +52,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     from keras_transformers.training.optimizers.adamw import AdamW
     from keras_transformers.training.optimizers.schedules import WarmupLinear
     from keras_transformers.training.resuming.resume import Resume
-    from zoo._near_start import attend_nearby
+    from zoo.registry.near_start import attend_nearby
 
     keras.utils.set_random_seed(seed)
     with open(data / "train.txt", encoding="utf-8") as lines:

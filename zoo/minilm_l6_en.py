@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2, English, lower-case: sentence embeddings, 6 layers of 384."""
 
 from keras_transformers.families import bert
-from zoo._entry import Result, entry
+from zoo.registry.entry import Result, entry
 
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models minilm_l6_en --sets {} --seeds 0"
 

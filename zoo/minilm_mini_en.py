@@ -9,8 +9,8 @@ to measure with. The teacher is downloaded, unless `DATA` holds it too, as all-M
 from pathlib import Path
 
 from keras_transformers.families import bert
-from zoo._entry import Result, entry
-from zoo._recipe import state_folder
+from zoo.registry.entry import Result, entry
+from zoo.registry.recipe import state_folder
 
 LAYERS = (0, 2, 4, 5)  # the teacher's, whose weights the student starts with
 STATES = 0.03  # weight of the loss of token states, whose vectors have a length of about 7
@@ -59,7 +59,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     from keras_transformers.data.sources.rows import Rows
     from keras_transformers.tasks import Task
     from keras_transformers.training.resuming.resume import Resume
-    from zoo._distill import Teaching, cut_weights
+    from zoo.registry.distill import Teaching, cut_weights
 
     keras.utils.set_random_seed(seed)
     texts = read_texts(data)

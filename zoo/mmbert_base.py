@@ -1,7 +1,7 @@
 """mmBERT base, 1800 languages: texts of up to 8192 tokens, 22 layers of 768."""
 
 from keras_transformers.families import modernbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

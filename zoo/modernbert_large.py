@@ -1,7 +1,7 @@
 """ModernBERT large, English, cased: texts of up to 8192 tokens, 28 layers of 1024."""
 
 from keras_transformers.families import modernbert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """ms-marco-MiniLM-L6-v2, English, lower-case: ranks passages for a query, 6 layers of 384."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """multilingual-e5-base, 100 languages: sentence embeddings of 768 numbers, 12 layers."""
 
 from keras_transformers.families import xlm_roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """multilingual-e5-small, 100 languages: sentence embeddings of 384 numbers, 12 layers."""
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

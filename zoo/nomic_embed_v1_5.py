@@ -1,7 +1,7 @@
 """Nomic Embed v1.5, English: sentence vectors of 768, 12 layers of 768, 2,048 tokens."""
 
 from keras_transformers.families import nomic_bert
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """OLMo 2 1B, English and code: 16 layers of 2048."""
 
 from keras_transformers.families import olmo2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

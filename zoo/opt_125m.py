@@ -1,7 +1,7 @@
 """OPT 125M, English: 12 layers of 768."""
 
 from keras_transformers.families import opt
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """OPT 350M, English: 24 layers of 1024."""
 
 from keras_transformers.families import opt
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """OPUS-MT, English to German: Marian, 6 + 6 layers of 512."""
 
 from keras_transformers.families import marian
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

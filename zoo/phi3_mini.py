@@ -1,7 +1,7 @@
 """Phi-3 mini, English and code, texts of up to 4096 tokens: 32 layers of 3072."""
 
 from keras_transformers.families import phi3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Phi-4 mini, 23 languages and code, texts of up to 131,072 tokens: 32 layers of 3072."""
 
 from keras_transformers.families import phi3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 # Divisors of the frequencies of rotary positions of long texts, as in the release's config.json.
 LONG = (

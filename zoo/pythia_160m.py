@@ -1,7 +1,7 @@
 """Pythia 160M, English and code of the Pile: 12 layers of 768."""
 
 from keras_transformers.families import gpt_neox
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Pythia 1B, English and code of the Pile: 16 layers of 2048."""
 
 from keras_transformers.families import gpt_neox
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Pythia 410M, English and code of the Pile: 24 layers of 1024."""
 
 from keras_transformers.families import gpt_neox
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Pythia 70M, English and code of the Pile: 6 layers of 512."""
 
 from keras_transformers.families import gpt_neox
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Qwen 2.5 1.5B, chat, 29 languages: 28 layers of 1536."""
 
 from keras_transformers.families import qwen2
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

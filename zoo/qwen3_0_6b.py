@@ -1,7 +1,7 @@
 """Qwen 3 0.6B, 119 languages, chat with thinking: 28 layers of 1024."""
 
 from keras_transformers.families import qwen3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """Qwen 3.5 0.8B, text, many languages, chat with thinking: 24 layers of 1024, one of four with attention."""
 
 from keras_transformers.families import qwen3_5
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

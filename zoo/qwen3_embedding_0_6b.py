@@ -1,7 +1,7 @@
 """Qwen 3 Embedding 0.6B, 100 languages: sentence embeddings of 1024 numbers, of up to 32,768 tokens."""
 
 from keras_transformers.families import qwen3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

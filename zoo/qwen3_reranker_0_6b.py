@@ -1,7 +1,7 @@
 """Qwen 3 Reranker 0.6B, 100 languages: ranks passages for a query by the logits of yes and no."""
 
 from keras_transformers.families import qwen3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -7,7 +7,7 @@ attention, of one head, stands behind each LSTM of the decoder, as in Luong et a
 """
 
 from keras_transformers.families import recurrent
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

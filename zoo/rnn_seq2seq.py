@@ -7,7 +7,7 @@ begins with, as in Sutskever et al. 2014 and Cho et al. 2014.
 """
 
 from keras_transformers.families import recurrent
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

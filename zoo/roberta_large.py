@@ -1,7 +1,7 @@
 """RoBERTa large, English: 24 layers of 1024."""
 
 from keras_transformers.families import roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

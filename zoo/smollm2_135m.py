@@ -1,7 +1,7 @@
 """SmolLM2 135M, English and code: 30 layers of 576."""
 
 from keras_transformers.families import llama
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

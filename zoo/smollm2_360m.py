@@ -1,7 +1,7 @@
 """SmolLM2 360M, English and code: 32 layers of 960."""
 
 from keras_transformers.families import llama
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

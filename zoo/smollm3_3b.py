@@ -1,7 +1,7 @@
 """SmolLM3 3B, six languages and code: 36 layers of 2048."""
 
 from keras_transformers.families import smollm3
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """T5 base, trained on 18 tasks too: 12 + 12 layers of 768."""
 
 from keras_transformers.families import t5
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

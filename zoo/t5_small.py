@@ -1,7 +1,7 @@
 """T5 small, trained on 18 tasks too: 6 + 6 layers of 512."""
 
 from keras_transformers.families import t5
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """TinyLlama 1.1B, English, chat: 22 layers of 2048."""
 
 from keras_transformers.families import llama
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

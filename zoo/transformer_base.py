@@ -1,7 +1,7 @@
 """The base model of Attention is all you need: 6 + 6 layers of 512; sizes to train."""
 
 from keras_transformers.families import transformer
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

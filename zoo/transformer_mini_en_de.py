@@ -8,8 +8,8 @@
 from pathlib import Path
 
 from keras_transformers.families import marian
-from zoo._entry import Result, entry
-from zoo._recipe import AVERAGED, FIRST, state_folder
+from zoo.registry.entry import Result, entry
+from zoo.registry.recipe import AVERAGED, FIRST, state_folder
 
 MEASURE = "-m zoo train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER"
 # A Transformer in Marian's form, which `transformers` reads.

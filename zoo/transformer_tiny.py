@@ -12,8 +12,8 @@ bleu 41.34, last_tokenized_bleu 41.13, last_bleu 41.09; they report 41.02.
 from pathlib import Path
 
 from keras_transformers.families import transformer
-from zoo._entry import Result, entry
-from zoo._recipe import AVERAGED, state_folder
+from zoo.registry.entry import Result, entry
+from zoo.registry.recipe import AVERAGED, state_folder
 
 MEASURE = "-m zoo train transformer_tiny --data DATA/multi30k_bpe --out FOLDER"
 # Tokens as fairseq numbers them; it begins targets with the token that ends texts.

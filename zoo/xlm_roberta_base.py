@@ -1,7 +1,7 @@
 """XLM-RoBERTa base, 100 languages: 12 layers of 768."""
 
 from keras_transformers.families import xlm_roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -1,7 +1,7 @@
 """XLM-RoBERTa large, 100 languages: 24 layers of 1024."""
 
 from keras_transformers.families import xlm_roberta
-from zoo._entry import entry
+from zoo.registry.entry import entry
 
 ENTRY = entry(
     __name__,

@@ -9,7 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NEW = "scratch.api.new"
-ZOO = {"load": "_load", "names": "_entry", "describe": "_entry", "new": NEW, "train_further": NEW}
+ZOO = {
+    "load": "loading.load",
+    "names": "registry.entry",
+    "describe": "registry.entry",
+    "new": NEW,
+    "train_further": NEW,
+}
 PAGE = "# {title}\n\n{entries}"
 ENTRY = "::: {path}\n"
 

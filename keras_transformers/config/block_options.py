@@ -61,9 +61,10 @@ class BlockOptions:
         if self.max_wavelength is not None:
             self._check_wavelength()
             object.__setattr__(self, "max_wavelength", float(self.max_wavelength))
-        object.__setattr__(self, "rotary_scaling", make_scaling(self.rotary_scaling))
-        if self.rotary is False and self.rotary_scaling is not None:
-            raise ValueError("a block with rotary=False has no rotary_scaling: received both. Give one of them.")
+        if self.rotary_scaling is not None:
+            object.__setattr__(self, "rotary_scaling", make_scaling(self.rotary_scaling))
+            if self.rotary is False:
+                raise ValueError("a block with rotary=False has no rotary_scaling: received both. Give one of them.")
         for name in ("rotary", "attention_norm"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} of a block must be True or False: received {shown(getattr(self, name))}.")

@@ -29,8 +29,10 @@ def fill_values(config: Any, use_bias: bool) -> None:
     if isinstance(config.positions, (list, tuple)):
         kinds = tuple(config.positions)
         _set(config, "positions", kinds if len(kinds) > 1 else next(iter(kinds), None))
-    _set(config, "block_options", make_block_options(config.block_options))
-    _set(config, "rotary_scaling", make_scaling(config.rotary_scaling))
+    if config.block_options != ():
+        _set(config, "block_options", make_block_options(config.block_options))
+    if config.rotary_scaling is not None:
+        _set(config, "rotary_scaling", make_scaling(config.rotary_scaling))
     if config.embedding_norm is None:
         _set(config, "embedding_norm", config.norm_order == "post")
     if config.kind == "encoder_decoder" and config.num_decoder_layers is None:

@@ -8,7 +8,7 @@ import pytest
 from decoder_folders import qwen_tokenizer, write_folder
 
 import zoo
-from zoo._find import _of_entry, find
+from zoo.loading.find import _of_entry, find
 
 pytestmark = pytest.mark.parity
 INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"

@@ -82,7 +82,7 @@ def options(arguments: list[str]) -> dict[str, Any]:
     assert arguments[:3] == ["-m", "zoo", "finetune"]
     from zoo.__main__ import app
 
-    with patch("zoo._options.check_file"):  # the files are the reader's
+    with patch("zoo.terminal.options.check_file"):  # the files are the reader's
         return get_command(app).commands["finetune"].make_context("finetune", arguments[3:]).params
 
 

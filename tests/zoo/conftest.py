@@ -69,6 +69,7 @@ def loaded_once(loaded, monkeypatch):
         return loaded[key]
 
     monkeypatch.setattr(zoo, "load", remembered, raising=False)
+    monkeypatch.setattr("zoo.loading.load.load", remembered)
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_a_base_that_is_none(monkeypatch, tmp_path, base, message):
 
 
 def test_an_adapter_on_the_hub_is_fetched_with_its_base(folders, monkeypatch, tmp_path):
-    from zoo import _adapter, _find
+    from zoo.loading import adapter, find
 
     places = {"org/lora": write(tmp_path / "adapter", "org/base", revision="v2"), "org/base": folders["classification"]}
     asked = []
@@ -85,7 +85,7 @@ def test_an_adapter_on_the_hub_is_fetched_with_its_base(folders, monkeypatch, tm
         asked.append((repo, revision))
         return Path(places[repo])
 
-    monkeypatch.setattr(_find.hub, "download", download)
-    assert _adapter.hub is _find.hub
+    monkeypatch.setattr(find.hub, "download", download)
+    assert adapter.hub is find.hub
     assert zoo.load("hf:org/lora").name == "classification"
     assert asked == [("org/lora", None), ("org/base", "v2")]

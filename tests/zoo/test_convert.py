@@ -30,8 +30,8 @@ from keras_transformers.families import bert
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
-from zoo._convert import convert
-from zoo._find import find
+from zoo.loading.conversion import convert
+from zoo.loading.find import find
 
 SAFE = "model.safetensors"
 TASKS = (
@@ -321,8 +321,8 @@ def test_sizes_without_weights_are_refused(tmp_path, name):
 CHILD = """
 import os, resource, signal, sys
 from pathlib import Path
-from zoo._find import find
-from zoo import _convert
+from zoo.loading.find import find
+from zoo.loading.conversion import convert
 from keras_transformers.checkpoints.files import safetensors_file
 
 checkpoint = find(Path(sys.argv[1]))
@@ -336,7 +336,7 @@ else:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails then, as on a full disk
     resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 try:
-    _convert.convert(checkpoint, sys.argv[2])
+    convert(checkpoint, sys.argv[2])
 except ValueError as error:
     print("refused", error)
 """

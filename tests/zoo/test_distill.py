@@ -10,7 +10,7 @@ import tiny
 from keras_transformers.data.sources.rows import Rows
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._distill import Teaching, cut_weights
+from zoo.registry.distill import Teaching, cut_weights
 
 TEXTS = ["a fine film", "the finest films of all", "unaffordable, isn't it?", "café x1", ""]
 

@@ -12,7 +12,7 @@ import zoo
 from keras_transformers.checkpoints import hub, stored
 from keras_transformers.checkpoints.settings import huggingface_config
 from keras_transformers.utils import json_file, untrusted
-from zoo._find import find
+from zoo.loading.find import find
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import zoo
 from keras_transformers.checkpoints.settings.names import task_names
 from keras_transformers.tasks.contract.kind import find_kind
 from tests.helpers.tiny import NAMES
-from zoo._load import load
+from zoo.loading.load import load
 
 NOWHERE = "hf:nobody/nothing"  # asking for it would fail by itself, with another error
 WRONG = {
@@ -147,8 +147,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from keras_transformers.tasks import Task
-from zoo._entry import describe as describe
-from zoo._entry import names as names
+from zoo.registry.entry import describe as describe
+from zoo.registry.entry import names as names
 from zoo.scratch.api.new import new as new
 from zoo.scratch.api.new import train_further as train_further
 

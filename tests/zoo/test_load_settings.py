@@ -15,7 +15,7 @@ import zoo
 from keras_transformers.checkpoints.settings.huggingface_config import make_config
 from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.families.dropout_rates import ONE_RATE, with_dropout
-from zoo._find import find
+from zoo.loading.find import find
 
 TEXTS = ["a fine film", "the dull long book of the day"]
 

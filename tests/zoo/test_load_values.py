@@ -15,7 +15,7 @@ from every_task import USES
 import zoo
 from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.tasks.contract.kind import find_kind
-from zoo import _load
+from zoo.loading import load as loading
 
 ENCODER = [name for name in USES if "encoder" in find_kind(name).models and name in FAMILIES["bert"].tasks]
 CASES = [("pretraining", name) for name in ENCODER] + [("causal_lm",) * 2, ("seq2seq_lm",) * 2]
@@ -31,7 +31,7 @@ def values(task) -> list[tuple[str, np.ndarray]]:
 def loaded_early(monkeypatch, *arguments, **options):
     """The task whose model has values from initialisers before the file is read."""
     with monkeypatch.context() as patch:
-        patch.setattr(_load, "late_values", nullcontext)
+        patch.setattr(loading, "late_values", nullcontext)
         return zoo.load(*arguments, **options)
 
 

@@ -19,7 +19,7 @@ from keras_transformers.heads import language_model_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
 from zoo import phi3_5_mini, phi4_mini
-from zoo._entry import BUNDLED, Entry
+from zoo.registry.entry import BUNDLED, Entry
 
 PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, beside its encoder
     "bert_tiny_en_uncased": 4_385_920,
@@ -536,8 +536,8 @@ def test_a_wrong_name_brings_the_nearest(wrong, nearest):
 
 
 def test_private_files_are_no_models():
-    with pytest.raises(ValueError, match="no model '_load'"):
-        zoo.describe("_load")
+    with pytest.raises(ValueError, match="no model '__main__'"):
+        zoo.describe("__main__")
 
 
 def test_load_is_a_function_of_the_package():

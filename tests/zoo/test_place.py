@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo._place import stands_for
+from zoo.loading.place import stands_for
 
 
 @pytest.fixture

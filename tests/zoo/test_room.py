@@ -6,7 +6,7 @@ import pytest
 
 import zoo
 from keras_transformers.utils import memory
-from zoo import _load
+from zoo.loading import load as loading
 
 MODEL = "minilm_mini_en"
 
@@ -15,8 +15,8 @@ MODEL = "minilm_mini_en"
 def made(monkeypatch):
     """The tasks that a load begins to build."""
     made = []
-    monkeypatch.setattr(_load, "_make", lambda *arguments, **options: made.append(arguments))
-    monkeypatch.setattr(_load, "_to_train", lambda *arguments: None)
+    monkeypatch.setattr(loading, "_make", lambda *arguments, **options: made.append(arguments))
+    monkeypatch.setattr(loading, "_to_train", lambda *arguments: None)
     return made
 
 

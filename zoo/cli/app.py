@@ -15,7 +15,7 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
-from zoo._environment import short_warnings
+from zoo.terminal.environment import short_warnings
 
 # How errors of Python calls name an argument, `pairs=`, and the option of the command line that gives it.
 OPTIONS = {

@@ -9,8 +9,8 @@ from rich import box
 from rich.table import Table
 from typer import Option
 
-from zoo._console import console, show
 from zoo.cli.app import app, examples
+from zoo.terminal.console import console, show
 
 if TYPE_CHECKING:
     from keras_transformers.analysis.cost.layer_comparison import LayerComparison, Row

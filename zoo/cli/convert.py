@@ -10,9 +10,9 @@ from typer import Argument, Option
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.utils.untrusted import resolved
-from zoo._console import counted, print_facts, step
-from zoo._options import TaskName, check_loadable, of_model
 from zoo.cli.app import app, examples
+from zoo.terminal.console import counted, print_facts, step
+from zoo.terminal.options import TaskName, check_loadable, of_model
 
 
 @app.command(
@@ -51,8 +51,8 @@ def convert(
     check_loadable(model, **given)
     from keras_transformers.checkpoints.stored import UserOptions
     from keras_transformers.checkpoints.weights.saving import check_dtype
-    from zoo._convert import convert as write
-    from zoo._find import find
+    from zoo.loading.conversion import convert as write
+    from zoo.loading.find import find
 
     if dtype is not None:
         check_dtype(dtype)

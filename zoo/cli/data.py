@@ -22,8 +22,8 @@ from keras_transformers.data.sources.text_tables import (
 )
 from keras_transformers.text.files.packed import kind_of
 from keras_transformers.text.files.records import FORMATS, is_table
-from zoo._environment import standard_lines
 from zoo.cli.conversations_file import CONVERSATIONS, of_messages
+from zoo.terminal.environment import standard_lines
 
 Row = tuple[Any, ...]  # a text, and perhaps what goes with it
 WHOLE = re.compile(r"-?\d+(\.0+)?", re.ASCII)  # a whole number

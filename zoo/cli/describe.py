@@ -8,9 +8,9 @@ from typer import Argument, Option
 
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
-from zoo import _entry
-from zoo._console import print_facts
 from zoo.cli.app import app, examples
+from zoo.registry import entry as registry
+from zoo.terminal.console import print_facts
 
 CONSENT = "accept the terms ({}) on the page of the weights; then HF_TOKEN of your account gives access"
 LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
@@ -27,7 +27,7 @@ def describe(
     ] = None,
 ) -> None:
     """Show the details of a model: sizes, task, licence, source of the weights, measured results and FLOPs."""
-    entry = _entry.describe(name)
+    entry = registry.describe(name)
     known = facts(entry)
     if entry.config and length and length > (most := most_tokens(entry.config)):
         raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
@@ -58,7 +58,7 @@ def _scaled(number: float, unit: str) -> str:
     return f"{number / 10**power:.3g} {prefix}{unit}"
 
 
-def facts(entry: _entry.Entry) -> dict[str, str]:
+def facts(entry: registry.Entry) -> dict[str, str]:
     """Return the facts that `describe` prints, by name."""
     weights = f"{entry.source}, downloaded when first loaded" if entry.source else "none: sizes to train"
     rows = {
@@ -71,7 +71,7 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
         "weights": "in the package" if entry.bundled else weights,
         "paper": entry.paper,
     }
-    if hasattr(_entry.module(entry.name), "train"):
+    if hasattr(registry.module(entry.name), "train"):
         rows["made by"] = f"python -m zoo train {entry.name} --data DIR --out FOLDER"
     if entry.fit:
         rows["fine-tuning"] = ", ".join(f"{key} {value}" for key, value in entry.fit.items())
@@ -80,7 +80,7 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
     return rows
 
 
-def _sizes(entry: _entry.Entry) -> dict[str, str]:
+def _sizes(entry: registry.Entry) -> dict[str, str]:
     config, parameters = entry.sizes
     counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}
     counted["encoder_decoder"] = "encoder, and decoder with output layer"

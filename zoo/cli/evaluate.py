@@ -6,8 +6,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from zoo._console import console
-from zoo._options import (
+from zoo.cli.app import app, examples
+from zoo.cli.data import Columns, as_known, check_header, examples_of
+from zoo.cli.printed_answers import print_json
+from zoo.cli.report import show
+from zoo.terminal.console import console
+from zoo.terminal.options import (
     BatchSize,
     Encoding,
     Errors,
@@ -23,10 +27,6 @@ from zoo._options import (
     of_output,
     readable,
 )
-from zoo.cli.app import app, examples
-from zoo.cli.data import Columns, as_known, check_header, examples_of
-from zoo.cli.printed_answers import print_json
-from zoo.cli.report import show
 
 SEEN = (
     "note: {model}/README.md names {data} as training data, so these figures do not show how the model performs on "
@@ -68,11 +68,11 @@ def evaluate(
     """Evaluate a model on a file; print tables on a terminal, and one JSON object to pipes and files or with --json."""
     columns = Columns(text, text_pair, label, encoding, errors)
     check_header(data, columns)
-    import zoo
     from keras_transformers.tasks.reports import measure
+    from zoo.loading.load import load
     from zoo.scratch.run_card import is_trained_on
 
-    loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
+    loaded = load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
     problem = loaded.parts.attributes.get("problem")
     rows = examples_of(loaded.kind, data, columns, problem)
     if problem in ("single_label", "multi_label"):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from keras_transformers.utils.safe_files import no_room_as_error, replace_file
-from zoo._options import Encoding, Errors, MaxLength, Model, TaskName, of_data, of_model, of_output, of_writing
 from zoo.cli.app import app, examples
 from zoo.cli.data import read_lines
+from zoo.terminal.options import Encoding, Errors, MaxLength, Model, TaskName, of_data, of_model, of_output, of_writing
 
 if TYPE_CHECKING:
     from keras_transformers.analysis.explorer.view import View
@@ -66,9 +66,9 @@ def explore(
     if among and not among.is_file():
         raise ValueError(f"there is no file {among}: --among takes a file with one text per line.")
     texts = None if among is None else read_small(among, encoding, errors)
-    import zoo
+    from zoo.loading.load import load
 
-    loaded = zoo.load(model, task, max_length=max_length)
+    loaded = load(model, task, max_length=max_length)
     view = view_of(loaded, text, changed, pair, texts)._replace(
         without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token
     )

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from zoo._console import step
-from zoo._options import MaxLength, Model, Prefix, Prompt, TruncateDim
 from zoo.cli.app import app, examples
+from zoo.terminal.console import step
+from zoo.terminal.options import MaxLength, Model, Prefix, Prompt, TruncateDim
 
 
 @app.command(
@@ -33,10 +33,10 @@ def export(
 ) -> None:
     """Export a model as a SavedModel that takes texts and returns answers."""
     check_target(folder, "saved_model.pb")
-    import zoo
+    from zoo.loading.load import load
 
     with step(f"load {model}"):
-        task = zoo.load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
+        task = load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
     options: dict[str, Any] = {}
     if prefix is not None:
         options["prefix"] = prefix

@@ -12,9 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from zoo._console import console, counted, step  # fmt: skip
-from zoo._environment import quiet_unless_chief
-from zoo._options import (
+from zoo.cli import bare
+from zoo.cli.app import AfterSaving, app, examples
+from zoo.cli.conversations_file import CONVERSATIONS, learned_from
+from zoo.cli.data import Columns
+from zoo.cli.finetune_parts import SPLIT, Files, Folders, Parts, Request, check_before_work, request_of
+from zoo.cli.fit_settings import fit_options, settings_text
+from zoo.cli.printed_answers import json_line
+from zoo.cli.report import show
+from zoo.terminal.console import console, counted, step  # fmt: skip
+from zoo.terminal.environment import quiet_unless_chief
+from zoo.terminal.options import (
     BatchSize,
     Encoding,
     Errors,
@@ -33,14 +41,6 @@ from zoo._options import (
     readable,
     task_name,
 )
-from zoo.cli import bare
-from zoo.cli.app import AfterSaving, app, examples
-from zoo.cli.conversations_file import CONVERSATIONS, learned_from
-from zoo.cli.data import Columns
-from zoo.cli.finetune_parts import SPLIT, Files, Folders, Parts, Request, check_before_work, request_of
-from zoo.cli.fit_settings import fit_options, settings_text
-from zoo.cli.printed_answers import json_line
-from zoo.cli.report import show
 
 
 class Problem(str, Enum):
@@ -178,8 +178,8 @@ def named_columns(text: Any, text_pair: Any, label: Any, problem: Problem) -> di
 
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
     """Run all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
-    import zoo
     from keras_transformers.tasks.contract.kind import find_kind
+    from zoo.loading.load import load as load_task
 
     kind = find_kind(task)
     files = files.checked(kind)
@@ -190,7 +190,7 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[st
     if "labels" in options:
         title += f" for {counted(len(options['labels']), 'label')}"
     with step(title):
-        loaded = zoo.load(name, task, **options, **load)
+        loaded = load_task(name, task, **options, **load)
     fit = fit_options(name, given, count, kind.writes_text)
     request = request_of(kind, parts.measured or parts.train)
     settings = settings_text(fit, given, count)

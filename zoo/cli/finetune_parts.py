@@ -1,4 +1,4 @@
-"""What `finetune` reads and writes: rows to learn from, held out of these, and of a test file; folders."""
+"""Files, rows and folders of `finetune`: rows to learn from, held out of these, and of a test file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from zoo._console import counted
-from zoo._entry import BUNDLED
-from zoo._options import check_new_file
 from zoo.cli.data import Columns, as_known, as_text, check_header, examples_of, label_names
 from zoo.cli.split_rows import Rows, split_rows
+from zoo.registry.entry import BUNDLED
+from zoo.terminal.console import counted
+from zoo.terminal.options import check_new_file
 
 MESSAGES = BUNDLED / "sample_messages"
 SPLIT = 0.1  # of a training file without a test file

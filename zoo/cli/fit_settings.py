@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from zoo._console import counted
-from zoo._entry import describe, names
+from zoo.registry.entry import describe, names
+from zoo.terminal.console import counted
 
 ROWS, EPOCHS = 480, 10  # most models learn the 480 bundled messages best in 10 epochs; `fit` of an entry may differ
 FEWEST, MOST = 3, 20  # epochs

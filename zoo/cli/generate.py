@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from zoo._options import Encoding, Errors, MaxLength, Model, Prefix, of_data, of_model, of_writing, readable
 from zoo.cli.app import app, examples
 from zoo.cli.data import given
+from zoo.terminal.options import Encoding, Errors, MaxLength, Model, Prefix, of_data, of_model, of_writing, readable
 
 Temperature = Annotated[
     float | None,
@@ -71,9 +71,9 @@ def generate(
     }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     prompts = given(texts or [], file, encoding, errors)
-    import zoo
+    from zoo.loading.load import load
 
-    task = zoo.load(model, max_length=max_length, dtype=dtype)
+    task = load(model, max_length=max_length, dtype=dtype)
     if not task.kind.writes_text:
         raise ValueError(f"{model} is made for {task.name}, which writes no text: generate needs a language model.")
     (rewrite if task.kind.needs_labels else go_on)(task, prompts, options)

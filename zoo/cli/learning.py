@@ -11,9 +11,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from zoo._console import step
 from zoo.cli.app import AfterSaving
 from zoo.cli.finetune_parts import beside
+from zoo.terminal.console import step
 
 LARGEST = 1e12  # of a weight: products of a few such weights overflow float32
 BETWEEN = 0.2  # seconds between two updates of the line within an epoch

@@ -10,9 +10,9 @@ from rich import box
 from rich.table import Table
 from typer import Argument, Option
 
-from zoo._console import show
-from zoo._entry import Entry, describe, is_known, names, no_such_model
 from zoo.cli.app import app, examples
+from zoo.registry.entry import Entry, describe, is_known, names, no_such_model
+from zoo.terminal.console import show
 
 Side = Literal["left", "right"]
 COLUMNS: dict[str, Side] = {

@@ -11,7 +11,10 @@ from typing import Annotated, Any
 from typer import Argument
 
 from keras_transformers.utils.json_file import read_json
-from zoo._options import (
+from zoo.cli.app import app, examples
+from zoo.cli.data import Columns, Row, checked_texts, rows_of
+from zoo.cli.printed_answers import DIGITS, check_out, json_line, written
+from zoo.terminal.options import (
     BatchSize,
     Encoding,
     Errors,
@@ -28,9 +31,6 @@ from zoo._options import (
     of_output,
     readable,
 )
-from zoo.cli.app import app, examples
-from zoo.cli.data import Columns, Row, checked_texts, rows_of
-from zoo.cli.printed_answers import DIGITS, check_out, json_line, written
 
 CHUNK = 256  # texts that are asked for labels at a time
 File = Annotated[
@@ -109,11 +109,11 @@ def predict(
     check_out(out, file)
     ask = asked_labels(labels, template, multi_label, text_pair)
     lines = checked_texts(texts or [], file, columns)
-    import zoo
+    from zoo.loading.load import load
 
     limits = asked_ranges(precision, ranges, text_pair)
     of_vectors: dict[str, Any] = {"default_prompt": prompt, "truncate_dim": truncate_dim}
-    loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
+    loaded = load(model, task, max_length=max_length, no_answer=no_answer, **of_vectors)
     likeliest = asked_top(loaded, top, ask)
     rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
     answers = in_precision(loaded, answers_of(loaded, asked, ask, batch_size, likeliest, out), precision, limits)

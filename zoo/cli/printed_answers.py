@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 from keras_transformers.utils.safe_files import no_room_as_error
 from keras_transformers.utils.untrusted import resolved
-from zoo._options import check_new_file
 from zoo.cli.app import AfterSaving
+from zoo.terminal.options import check_new_file
 
 DIGITS = 4
 FORMATS = (".csv", ".tsv", ".jsonl")  # that are written

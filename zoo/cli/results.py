@@ -7,9 +7,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from zoo._console import hanging
-from zoo._entry import Result, describe, names
 from zoo.cli.app import app, examples
+from zoo.registry.entry import Result, describe, names
+from zoo.terminal.console import hanging
 
 COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python ...")
 

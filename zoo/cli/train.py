@@ -12,12 +12,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from zoo._console import STARTED
 from zoo.cli.app import app, examples
 from zoo.cli.training.recipe_settings import RecipeSettings
 from zoo.cli.training.record_options import options_of
 from zoo.scratch.pairs.pair_settings import PAIRED, PairSettings
 from zoo.scratch.run_settings import FurtherSettings, RunSettings, option
+from zoo.terminal.console import STARTED
 
 KINDS = (RunSettings, FurtherSettings, PairSettings, RecipeSettings)
 # What the command line gives where a record has something else, or nothing.
@@ -140,8 +140,8 @@ def read_tokens(path: str | os.PathLike, encoding: str = "utf-8", errors: str = 
 
 def run_on_texts(settings: RunSettings) -> None:
     """Train on the user's own texts or pairs, and print the results."""
-    from zoo._environment import quiet_unless_chief
     from zoo.scratch.api.new import run
+    from zoo.terminal.environment import quiet_unless_chief
 
     with quiet_unless_chief(settings.strategy):
         results = run(settings, shlex.join(["train", *sys.argv[2:]]), STARTED)[1]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles, is_compressed
-from zoo._console import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import STDIN, KeptPlan, Plan, keep_standard_input
 from zoo.scratch.new_models import NewModel
@@ -18,6 +17,7 @@ from zoo.scratch.new_vocabulary import sample as spread
 from zoo.scratch.run_plan import BATCH, Candidate
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.time_left import TimeLeft
+from zoo.terminal.console import step
 
 if TYPE_CHECKING:
     from keras_transformers.data.corpus.corpus import Corpus

@@ -71,11 +71,11 @@ class FurtherRun(CorpusRun):
 
     def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return the trained model, with rows for the new tokens."""
-        import zoo
         from keras_transformers.tasks.new_tokens import add_tokens
+        from zoo.loading.load import load
 
         settings = self.settings
-        task = zoo.load(
+        task = load(
             self.start.name, self.start.learns.name, dtype=dtype, max_length=self.max_length, dropout=dropout,
             strategy=self.strategy, seed=settings.seed,
         )  # fmt: skip

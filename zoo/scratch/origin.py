@@ -14,10 +14,10 @@ import numpy as np
 from keras_transformers.checkpoints.settings.names import architecture_of, names_of
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.families.table import modern_name, their_name
-from zoo._checkpoint import Checkpoint
-from zoo._entry import Entry
-from zoo._find import find
-from zoo._place import stands_for
+from zoo.loading.checkpoint import Checkpoint
+from zoo.loading.find import find
+from zoo.loading.place import stands_for
+from zoo.registry.entry import Entry
 from zoo.scratch.text_tasks import OF_MODELS
 
 SENTINEL = "<extra_id_0>"

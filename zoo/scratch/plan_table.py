@@ -9,9 +9,9 @@ from unicodedata import normalize
 
 from tokenizers import Tokenizer as Library
 
-from zoo._console import counted, hanging, print_facts
 from zoo.scratch.kept_plan import Plan
 from zoo.scratch.run_plan import FEW, FRESH_PASSES
+from zoo.terminal.console import counted, hanging, print_facts
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer

@@ -12,7 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from zoo._options import Encoding, Errors, Strategy, loadable, of_data, of_model, of_output, of_training, readable
+from zoo.terminal.options import (
+    Encoding,
+    Errors,
+    Strategy,
+    loadable,
+    of_data,
+    of_model,
+    of_output,
+    of_training,
+    readable,
+)
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
@@ -219,7 +229,7 @@ class FurtherSettings(RunSettings):
 
     @cached_property
     def _content(self) -> str:
-        from zoo._find import find
+        from zoo.loading.find import find
         from zoo.scratch.origin import content_digest
 
         return content_digest(find(self.start))

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo._console import step
 from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan, Plan
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import FEWEST, FORWARD
+from zoo.terminal.console import step
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
-from zoo._console import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan, Plan
@@ -25,6 +24,7 @@ from zoo.scratch.new_vocabulary import (
 )
 from zoo.scratch.run_plan import Candidate, choose_size, make_plan, suited_rows, with_rows
 from zoo.scratch.run_settings import RunSettings
+from zoo.terminal.console import step
 
 if TYPE_CHECKING:
     from keras_transformers.config.transformer_config import TransformerConfig
@@ -119,7 +119,7 @@ class TextRun(CorpusRun):
         from keras_transformers.families.dropout_rates import with_dropout
         from keras_transformers.tasks import Task
         from keras_transformers.training.workers.distribute import scope
-        from zoo._near_start import attend_nearby
+        from zoo.registry.near_start import attend_nearby
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):

@@ -119,7 +119,7 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
     """Copy the options of rotary positions to the top."""
     for key in (PARAMETERS, SCALING):
         _of_type(values, path, key, dict, {})
-    options = flat_parameters(values)
+    options = flat_parameters(values) if values.get(PARAMETERS) or values.get(SCALING) else {}
     return values | options | {SCALING: options}
 
 

@@ -17,11 +17,11 @@ REMOTE = {names.remote_type: names.model_type for names in FAMILIES.values() if 
 
 def family_names(family: Any, source: Any) -> Names:
     """Return the table of names of a family; error messages begin with `source`."""
+    if family in FAMILIES:
+        return FAMILIES[family]
     if reason := reason_of(family):
         raise ValueError(f"{source}: models of the family {family!r} have {reason}: they are not supported.")
-    if family not in FAMILIES:
-        raise ValueError(f"{source}: unknown model family {shown(family)}; known are {sorted(FAMILIES)}.")
-    return FAMILIES[family]
+    raise ValueError(f"{source}: unknown model family {shown(family)}; known are {sorted(FAMILIES)}.")
 
 
 def names_of(config: TransformerConfig, source: Any, architecture: str | None = None) -> Names:

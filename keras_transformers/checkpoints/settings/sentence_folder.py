@@ -99,7 +99,7 @@ def _modules_of(layers: Sequence[Mapping[str, Any]], width: int, output: str) ->
     Args:
         layers: Options of the layers.
         width: Size of what the first reads.
-        output: What the last returns, `VECTOR` or `SCORES`; the others return vectors.
+        output: Result of the last, `VECTOR` or `SCORES`; that of the others is a vector.
     """
     modules = []
     for number, options in enumerate(layers, 1):

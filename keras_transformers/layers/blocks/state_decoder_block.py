@@ -126,7 +126,7 @@ class StateDecoderBlock(ReturnsCache, Block):
 
 
 def _make_mixer(name: str, epsilon: float, options: dict[str, Any]) -> Any:
-    """Return the mixer of a name, with the epsilon of the block where it has norms of its own."""
+    """Return the mixer of a name, with the epsilon of the block where it has norms, too."""
     layer = STATE_MIXERS[name]
     own = {"epsilon": epsilon} if "epsilon" in option_names(layer) else {}
     return layer(**{**options, **own}, name="mixer")

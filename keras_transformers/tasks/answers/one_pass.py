@@ -184,8 +184,8 @@ class OnePass:
                 more time for its first answer.
             compiled: Whether XLA computes the answer to a single text of up to 512 tokens. The text is padded to one of
                 a few lengths; the first one of each length takes seconds more, for which there are warm-up requests.
-                Beside each signature is the same without XLA, `serving_default_uncompiled`; `similarity` and `zero_shot`
-                do not use XLA. Not with `frozen`.
+                Beside each signature is the same without XLA, `serving_default_uncompiled`. `similarity` and
+                `zero_shot` do not use XLA. Not with `frozen`.
 
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else; with `frozen`, the weights

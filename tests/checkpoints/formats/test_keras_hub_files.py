@@ -15,8 +15,8 @@ from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.keras_hub_names import PLACES, PRESETS
 from keras_transformers.checkpoints.weights.loading import load_weights
 from keras_transformers.families.table import look_up
-from zoo._convert import convert
-from zoo._find import find
+from zoo.loading.conversion import convert
+from zoo.loading.find import find
 
 NAME = "layers/layer_normalization/vars/0"
 THEIRS = "bert.embeddings.LayerNorm.weight"

@@ -12,8 +12,8 @@ from tf_samples import INPUTS, difference, outputs
 
 import zoo
 from keras_transformers.checkpoints.stored import UserOptions
-from zoo._convert import convert
-from zoo._find import find
+from zoo.loading.conversion import convert
+from zoo.loading.find import find
 
 CLOSE = 1e-4
 SAID = {"opennmt-tf/transformer": {"num_heads": 2}}

@@ -88,8 +88,8 @@ def test_dense_layers_start_afresh_where_a_folder_has_none(tmp_path):
 
 @pytest.mark.integration
 def test_convert_keeps_dense_layers_and_prompts(tmp_path):
-    from zoo._convert import convert
-    from zoo._find import find
+    from zoo.loading.conversion import convert
+    from zoo.loading.find import find
 
     task = make(dense=DENSE, prompts={"query": "a "}, truncate_dim=4)
     randomize(task.model)

@@ -14,10 +14,10 @@ from command_line import ROWS, fail, invoke, python, run
 
 import zoo
 from zoo.__main__ import app
-from zoo._console import print_facts
-from zoo._options import check_loadable, loadable
 from zoo.cli import describe as describe_verb
 from zoo.cli.app import OPTIONS, explain
+from zoo.terminal.console import print_facts
+from zoo.terminal.options import check_loadable, loadable
 
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """
@@ -135,7 +135,7 @@ def foreign(tmp_path) -> Path:
 
 
 def test_a_folder_of_others_is_refused_before_the_work(foreign, folders, table, monkeypatch):
-    monkeypatch.setattr(zoo, "load", lambda *_, **__: pytest.fail("loaded"), raising=False)
+    monkeypatch.setattr("zoo.loading.load.load", lambda *_, **__: pytest.fail("loaded"))
     file = table("train.csv", ROWS)
     for command in (
         ("finetune", "--train", file, "--out", foreign),

@@ -169,7 +169,7 @@ def test_one_class_is_not_enough(table):
     ],
 )
 def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch, problem, train, test, message):
-    monkeypatch.setattr(zoo, "load", never, raising=False)
+    monkeypatch.setattr("zoo.loading.load.load", never)
     rows = [[{"text": "a", "label": label} for label in labels.split()] for labels in (train, test)]
     files = ("--train", table("train.csv", rows[0]), "--test", table("test.csv", rows[1]))
     code, printed = fail("finetune", "mini_bert_en", *files, "--problem", problem)
@@ -189,7 +189,7 @@ def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, 
 
 @pytest.mark.parametrize("out, export", [("x", "x"), ("x", "x/1"), ("x/model", "x")])
 def test_folders_in_one_another_are_refused(table, tmp_path, monkeypatch, out, export):
-    monkeypatch.setattr(zoo, "load", never, raising=False)
+    monkeypatch.setattr("zoo.loading.load.load", never)
     folders = ("--out", tmp_path / out, "--export", tmp_path / export)
     assert "give separate folders" in fail("finetune", "--train", table("train.csv", ROWS), *folders)[1]
 

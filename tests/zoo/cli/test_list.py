@@ -7,7 +7,7 @@ from command_line import fail, run
 from rich.console import Console
 
 import zoo
-from zoo import _console
+from zoo.terminal import console
 
 
 def test_list():
@@ -62,5 +62,5 @@ def test_it_fits_80_columns_and_holds_nothing_but_text():
 
 def test_names_are_whole_where_the_terminal_is_narrower(monkeypatch):
     whole = run("list")
-    monkeypatch.setattr(_console, "console", lambda: Console(width=30, highlight=False, markup=False))
+    monkeypatch.setattr(console, "console", lambda: Console(width=30, highlight=False, markup=False))
     assert run("list") == whole

@@ -12,7 +12,7 @@ from command_line import fail, run
 from rich.console import Console
 
 import zoo
-from zoo import _console
+from zoo.terminal import console
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "results.md"
@@ -36,7 +36,7 @@ def test_every_result_is_shown():
 
 
 def test_commands_are_whole_lines_and_the_rest_fits_80_columns(monkeypatch):
-    monkeypatch.setattr(_console, "console", lambda: Console(width=80))
+    monkeypatch.setattr(console, "console", lambda: Console(width=80))
     lines = [line.strip() for line in run("results").splitlines()]
     commands = {f"python {result.command}" for name in zoo.names() for result in zoo.describe(name).results}
     assert commands <= set(lines)

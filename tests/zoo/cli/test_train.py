@@ -9,9 +9,9 @@ import pytest
 from command_line import fail, invoke, run
 
 import zoo
-from zoo._entry import module
-from zoo._recipe import remove_state, state_folder
 from zoo.cli.training import recipe_settings
+from zoo.registry.entry import module
+from zoo.registry.recipe import remove_state, state_folder
 
 
 def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):

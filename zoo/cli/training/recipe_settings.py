@@ -12,10 +12,10 @@ from typing import Annotated, Any
 from typer import Argument
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from zoo._console import step, verbosity
-from zoo._entry import module, names
-from zoo._options import of_data
-from zoo._recipe import remove_state, state_folder
+from zoo.registry.entry import module, names
+from zoo.registry.recipe import remove_state, state_folder
+from zoo.terminal.console import step, verbosity
+from zoo.terminal.options import of_data
 
 
 @dataclass(frozen=True)

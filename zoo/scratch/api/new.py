@@ -154,12 +154,12 @@ def run(
         work = steps.prepare(settings)
         work.time_left = time_left
         if kept.is_done(work.paths):
-            import zoo
+            from zoo.loading.load import load
 
             print(
                 f"{settings.out} is the model of just this run, which has ended. Another --out or --seed trains anew."
             )
-            return zoo.load(settings.out), None
+            return load(settings.out), None
         if not is_piped and is_chief(work.strategy):
             stack.enter_context(kept.alone())
         return _run_steps(steps, work, kept, command)

@@ -8,7 +8,6 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zoo._console import step
 from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.kept_plan import KeptPlan, Plan
 from zoo.scratch.pairs.pair_run import PairRun
@@ -18,6 +17,7 @@ from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import FEWEST
 from zoo.scratch.text_rounds import MONITOR, check_converged, reserve_of, tensorboard
+from zoo.terminal.console import step
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task

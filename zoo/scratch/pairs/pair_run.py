@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._console import step
 from zoo.scratch.kept_plan import Plan, file_facts
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import is_folder
@@ -31,6 +30,7 @@ from zoo.scratch.pairs.pair_files import Pairs
 from zoo.scratch.pairs.pair_settings import PairSettings
 from zoo.scratch.run_plan import BATCH, Candidate, choose_size, make_plan
 from zoo.scratch.text_run import TextRun
+from zoo.terminal.console import step
 
 if TYPE_CHECKING:
     from keras_transformers.config.transformer_config import TransformerConfig

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from zoo._options import column, of_data, of_model, of_training
 from zoo.scratch.run_settings import RunSettings, option
+from zoo.terminal.options import column, of_data, of_model, of_training
 
 if TYPE_CHECKING:
     from zoo.scratch.pairs.pair_files import Pairs

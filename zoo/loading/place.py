@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.atomic_folder import left_behind
 from keras_transformers.utils.untrusted import nearest, resolved
-from zoo._entry import Entry, describe, is_known, no_such_model
+from zoo.registry.entry import Entry, describe, is_known, no_such_model
 
 # A folder of a model has one of these files.
 MARKS = ("config.json", "adapter_config.json", "bert_config.json", "hparams.json", "saved_model.pb", "params.yaml")

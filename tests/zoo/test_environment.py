@@ -9,8 +9,8 @@ import warnings
 import pytest
 from command_line import python
 
-from zoo._environment import quiet_unless_chief, short_warnings, standard_lines
 from zoo.cli.app import spelled
+from zoo.terminal.environment import quiet_unless_chief, short_warnings, standard_lines
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from keras_transformers.checkpoints.settings.label_names import are_numbers
 from keras_transformers.checkpoints.settings.names import names_of
 from keras_transformers.tasks import Task
 from keras_transformers.utils.untrusted import warn_user
-from zoo._checkpoint import Checkpoint
+from zoo.loading.checkpoint import Checkpoint
 
 CLASSIFIER = "classifier"  # the layer with an output for each label
 SPAN = "qa_outputs"  # the layer of a question answering model, which files of some families call a classifier

@@ -32,11 +32,11 @@ from keras_transformers.tasks.contract.kind import Kind, check_task_options, fin
 from keras_transformers.text.folder.kept_files import TASK
 from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.utils.untrusted import warn_user
-from zoo._adapter import adapted
-from zoo._checkpoint import Checkpoint
-from zoo._entry import Entry
-from zoo._place import stands_for
-from zoo._sizes import no_weights, tokenizers_of_sizes
+from zoo.loading.adapter import adapted
+from zoo.loading.checkpoint import Checkpoint
+from zoo.loading.place import stands_for
+from zoo.loading.weightless import no_weights, tokenizers_of_sizes
+from zoo.registry.entry import Entry
 
 NO_MODULES: Mapping[str, Any] = {}
 OF_CLASSIFIER = ("labels", "problem", "fault")

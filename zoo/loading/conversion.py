@@ -18,7 +18,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.contract.kind import Kind, bare_kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._checkpoint import Checkpoint, chosen_kind
+from zoo.loading.checkpoint import Checkpoint, chosen_kind
 
 
 class Converted(NamedTuple):

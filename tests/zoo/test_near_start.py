@@ -6,7 +6,7 @@ import pytest
 
 from keras_transformers.families import bert
 from keras_transformers.models import encoder
-from zoo._near_start import attend_nearby
+from zoo.registry.near_start import attend_nearby
 from zoo.scratch.new_models import MODELS
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import brief
-from zoo._filters import fitting
+from zoo.registry.filters import fitting
 
-ZOO = Path(__file__).parent
+ZOO = Path(__file__).parent.parent
 BUNDLED = ZOO / "bundled"
 PAIR = re.compile(r"opus_mt_\w+_\w+")  # every pair of languages, by the one that has a file
 

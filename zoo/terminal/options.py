@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from keras_transformers.text.files.decoded_blocks import check_encoding, check_errors
 from keras_transformers.utils.untrusted import check_file
-from zoo._entry import Entry
+from zoo.registry.entry import Entry
 
 
 def readable(path: Path | None) -> Path | None:
@@ -44,8 +44,8 @@ def check_loadable(name: str, **facts: Any) -> None:
     from keras_transformers.checkpoints.peft import is_adapter
     from keras_transformers.checkpoints.settings.sentence_modules import transformer_folder
     from keras_transformers.checkpoints.stored import UserOptions
-    from zoo._place import stands_for
-    from zoo._sizes import no_weights
+    from zoo.loading.place import stands_for
+    from zoo.loading.weightless import no_weights
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):

@@ -12,8 +12,8 @@ from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapt
 from keras_transformers.checkpoints.settings.names import FAMILIES
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._checkpoint import Checkpoint
-from zoo._entry import is_known
+from zoo.loading.checkpoint import Checkpoint
+from zoo.registry.entry import is_known
 
 
 def adapted(

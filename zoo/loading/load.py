@@ -22,10 +22,10 @@ from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
 from keras_transformers.training.workers.strategy import chosen
 from keras_transformers.utils.late_values import late_values
-from zoo._checkpoint import Checkpoint, chosen_kind
-from zoo._find import find, tell_assumed
-from zoo._room import check_room
-from zoo._weights import assign_weights
+from zoo.loading.checkpoint import Checkpoint, chosen_kind
+from zoo.loading.find import find, tell_assumed
+from zoo.loading.room import check_room
+from zoo.loading.weights import assign_weights
 
 
 def load(

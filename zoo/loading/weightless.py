@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._entry import Entry, describe
+from zoo.registry.entry import Entry, describe
 
 
 def tokenizers_of_sizes(entry: Entry) -> tuple[Tokenizer, Tokenizer]:

@@ -1,0 +1,1 @@
+"""Console, environment and options, which all verbs of the command line share."""
