@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,7 @@ class Bare:
         self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115  it is read when the process has died
         self.process = subprocess.Popen(
             [python, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.messages, text=True,
-            cwd=tempfile.gettempdir(),
+            cwd=tempfile.gettempdir(), env={name: value for name, value in os.environ.items() if name != "XLA_FLAGS"},
         )  # fmt: skip
         atexit.register(self.process.communicate)
 
