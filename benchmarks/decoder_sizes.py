@@ -197,9 +197,10 @@ def measure_speed(folder: str, dtype: str, options: argparse.Namespace) -> None:
             models[f"llama.cpp {kind}"] = LlamaCpp(path, max(options.batches), length, THREADS)
 
     for batch in options.batches:
-        print(f"{folder} {dtype}, {batch} rows, texts equal: {ours(batch) == theirs(batch)}", flush=True)
+        texts = ours(batch)
+        print(f"{folder} {dtype}, {batch} rows, texts equal: {texts == theirs(batch)}", flush=True)
         for name, model in models.items():
-            same = sum(text == other for text, other in zip(ours(batch), of_llama(batch, model), strict=True))
+            same = sum(text == other for text, other in zip(texts, of_llama(batch, model), strict=True))
             print(f"{name}: {same} of {batch} texts equal", flush=True)
         runs = {"transformers": partial(theirs, batch), "ours": partial(ours, batch)}
         runs |= {name: partial(of_llama, batch, model) for name, model in models.items()}

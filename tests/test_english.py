@@ -84,6 +84,10 @@ def offenders(tree: ast.Module) -> Iterator[str]:
                     if re.match(opening, entry["text"]):
                         yield f"{number}: {line.strip()!r}: {remedy}"
         yield from phrases(node.lineno, node.value)
+    for node in ast.walk(tree):
+        summary = isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
+        if summary and re.match(r"(The|Whether|Number|An?)\b", summary):
+            yield f"{node.lineno}: {summary[:60]!r}: begin with a verb, such as Return"
     for number, text in texts(tree):
         yield from phrases(number, text)
 
@@ -96,6 +100,8 @@ def offenders(tree: ast.Module) -> Iterator[str]:
         ('def f(a):\n    """Return.\n\n    Args:\n        a: Configuration of the model.\n    """', 0),
         ('def f(a):\n    """Return.\n\n    Raises:\n        ValueError: From `check`: too long.\n    """', 0),
         ('"""What a run does."""', 1),
+        ('def f():\n    """The rows."""', 1),
+        ('class Rows:\n    """The rows."""', 0),
         ('"""Return the rows and those\nof the other."""', 1),
         ('raise ValueError(f"the run in {folder} goes on there")', 1),
         ('raise ValueError(f"labels parted "\nf"by commas: {labels}")', 1),

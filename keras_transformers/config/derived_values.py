@@ -39,7 +39,7 @@ class DerivedValues:
 
     @property
     def fill_id(self) -> int:
-        """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
+        """Return the id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
         return self.pad_id or 0
 
     @property
@@ -60,7 +60,7 @@ class DerivedValues:
 
     @property
     def has_states(self) -> bool:
-        """Whether any block has a mixer with a state in place of attention."""
+        """Return whether any block has a mixer with a state in place of attention."""
         return any(options.mixer != "attention" for options in self.block_options)
 
     def shared_block(self, index: int) -> int:

@@ -115,7 +115,7 @@ class RotaryScaling:
 
     @property
     def by_length(self) -> bool:
-        """Whether the scale depends on the length of a text."""
+        """Return whether the scale depends on the length of a text."""
         return self.kind == "longrope"
 
 

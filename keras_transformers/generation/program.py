@@ -181,7 +181,7 @@ class Program:
 
     @property
     def pass_tokens(self) -> int:
-        """Number of tokens of a row that the loop reads at a time, at most."""
+        """Return the number of tokens of a row that the loop reads at a time, at most."""
         return 1
 
     @property

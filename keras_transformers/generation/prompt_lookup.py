@@ -68,7 +68,7 @@ class LookupProgram(Program):
 
     @property
     def pass_tokens(self) -> int:
-        """Number of tokens of a row that the loop reads at a time, at most."""
+        """Return the number of tokens of a row that the loop reads at a time, at most."""
         return self.guesses + 1
 
     def needed_places(self, state: State) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keras import ops
@@ -34,11 +34,8 @@ class Cache(NamedTuple):
 
     def places(self, rings: Rings = ()) -> Tensor:
         """Return the number of tokens that there is room for: T, or `BEYOND` where rings that are full have it all."""
-        sizes = [ops.shape(block["key"])[2] if "key" in block else None for block in self.blocks]
-        named = [
-            (size, ring) for size, ring in zip(sizes, rings or [None] * len(sizes), strict=True) if size is not None
-        ]
-        size, ring = max(named, key=lambda pair: math.inf if pair[1] is None else pair[1])
+        sizes = [(ops.shape(block["key"])[2], ring) for block, ring in self._with_rings(rings) if "key" in block]
+        size, ring = max(sizes, key=lambda pair: math.inf if pair[1] is None else pair[1])
         return size if ring is None else ops.where(ops.equal(size, ring), BEYOND, size)
 
     def grown(self, places: Tensor | int, rings: Rings = ()) -> Cache:
@@ -66,9 +63,13 @@ class Cache(NamedTuple):
         return self._replace(
             blocks=[
                 {name: change(part, ring) if has_places(name) else part for name, part in block.items()}
-                for block, ring in zip(self.blocks, rings or [None] * len(self.blocks), strict=True)
+                for block, ring in self._with_rings(rings)
             ]
         )
+
+    def _with_rings(self, rings: Rings) -> Iterator[tuple[dict[str, Tensor], int | None]]:
+        """Return each block with the places of its ring; None for a block that has all tokens."""
+        return zip(self.blocks, rings or [None] * len(self.blocks), strict=True)
 
     def rows(self, index: Tensor) -> Cache:
         """Return the cache of some rows, int32 (n,); the part that rows of a source share does not change."""
@@ -104,7 +105,10 @@ class State(NamedTuple):
 
     @property
     def read(self) -> tuple[Tensor, Tensor]:
-        """The texts that the rows have read, source or prompt: int32 (B, S), padded on the right, and lengths (B,)."""
+        """Return the texts that the rows have read, source or prompt.
+
+        They are int32 (B, S), padded on the right, and lengths (B,).
+        """
         if not self.cache.source:
             return self.token_ids, self.lengths - self.num_new
         source = self.cache.source
@@ -114,7 +118,7 @@ class State(NamedTuple):
 
     @property
     def written(self) -> Written:
-        """The texts: the hypotheses of beam search, or else the rows themselves."""
+        """Return the texts: the hypotheses of beam search, or else the rows themselves."""
         return self.hypotheses or Written(self.token_ids, self.lengths, self.num_new, self.kept_bytes, self.score)
 
 

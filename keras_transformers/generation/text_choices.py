@@ -42,7 +42,7 @@ class ChoiceReader:
 
     @cached_property
     def anchor(self) -> str:
-        """The text behind which choices are tokenized: with the one before it, most probes are spelled as they are."""
+        """Return the text behind which choices are tokenized: most probes are spelled there as they are."""
         return ANCHORS[0] if self.begins else max(ANCHORS, key=self._count_right)
 
     def _count_right(self, anchor: str) -> int:

@@ -183,12 +183,12 @@ class Sides:
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """The tokenizers of source and target."""
+        """Return the tokenizers of source and target."""
         return self.setup.tokenizer, self.target
 
     @cached_property
     def target_graph(self) -> TextGraph:
-        """The tokenizer of targets as TensorFlow ops."""
+        """Return the tokenizer of targets as TensorFlow ops."""
         is_one = self.target is self.setup.tokenizer
         return self.setup.text_graph if is_one else self.setup.graph_of(self.target)
 
@@ -224,7 +224,7 @@ class Sides:
 
     @property
     def saved_tokenizer(self) -> Tokenizer | Pair:
-        """The tokenizers that a folder holds: both for Marian, even if they are equal."""
+        """Return the tokenizers that a folder holds: both for Marian, even if they are equal."""
         stored, _ = stored_as(self.setup.config, "")
         is_one = self.target is self.setup.tokenizer and stored.family != "marian"
         return self.target if is_one else Pair(*self.tokenizers)

@@ -269,7 +269,7 @@ class Task:
 
     @property
     def generation(self) -> dict[str, Any]:
-        """The default settings of generation; they can be set."""
+        """Return the default settings of generation; they can be set."""
         return generating(self.parts.answers).generation
 
     @generation.setter

@@ -45,7 +45,7 @@ class Columns(NamedTuple):
 
     @property
     def label_column(self) -> str | int:
-        """The column of the labels: `label`, if none was named."""
+        """Return the column of the labels: `label`, if none was named."""
         return "label" if self.label is None else self.label
 
     def labelled(self) -> Columns:

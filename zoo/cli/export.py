@@ -37,15 +37,12 @@ def export(
 
     with step(f"load {model}"):
         task = load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
-    options: dict[str, Any] = {}
-    if prefix is not None:
-        options["prefix"] = prefix
-    if compiled:
-        options["compiled"] = True
-    if options.keys() & ({"compiled"} if task.kind.writes_text else {"prefix"}):
+    if prefix is not None and not task.kind.writes_text:
+        raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
+    if compiled and task.kind.writes_text:
         raise ValueError(
-            f"--prefix is for models that write texts, --compiled for all others: {model} is made for {task.name}, "
-            f"received {options}. Leave it out."
+            f"--compiled is not for models that write texts: {model} is made for {task.name}. Leave it out."
         )
+    options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {"compiled": compiled}
     with step(f"export {folder}"):
         task.export(folder, **options)

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
     @property
     def measured(self) -> Rows | None:
-        """The rows of the report."""
+        """Return the rows of the report."""
         return self.test or self.held_out
 
     def honest(self, epoch: int, epochs: int) -> list[str]:

@@ -44,7 +44,7 @@ class Result:
 
     @property
     def shown(self) -> str:
-        """The metric, its value and its spread as text."""
+        """Return the metric, its value and its spread as text."""
         return f"{self.metric} {self.value:.4g}" + ("" if self.spread is None else f" ± {self.spread:.2g}")
 
 
@@ -92,7 +92,7 @@ class Entry:
 
     @property
     def bundled(self) -> bool:
-        """Whether the weights are in the package."""
+        """Return whether the weights are in the package."""
         return self.source == "bundled"
 
     @property
@@ -102,12 +102,12 @@ class Entry:
 
     @property
     def folder(self) -> Path:
-        """The folder of bundled weights."""
+        """Return the folder of bundled weights."""
         return BUNDLED / self.name
 
     @property
     def sizes(self) -> tuple[TransformerConfig, int]:
-        """The configuration and the number of parameters.
+        """Return the configuration and the number of parameters.
 
         Raises:
             ValueError: Only the checkpoint says them, as of most pairs of OPUS-MT.

@@ -68,12 +68,12 @@ class CorpusRun(ABC):
     @property
     @abstractmethod
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the corpus and the model."""
+        """Return the tokenizer of the corpus and the model."""
 
     @property
     @abstractmethod
     def end_id(self) -> int | None:
-        """The token behind each document of the corpus."""
+        """Return the token behind each document of the corpus."""
 
     @abstractmethod
     def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
@@ -101,7 +101,7 @@ class CorpusRun(ABC):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that the run reads: those to train on, and those that are held out."""
+        """Return the files that the run reads: those to train on, and those that are held out."""
         return self.files.files + (self.validation.files if self.validation else ())
 
     @property
@@ -111,14 +111,14 @@ class CorpusRun(ABC):
 
     @cached_property
     def strategy(self) -> Any:
-        """The `tf.distribute` strategy, or None; made first, as several workers connect before TensorFlow works."""
+        """Return the `tf.distribute` strategy, or None; made first: several workers connect before TensorFlow works."""
         from keras_transformers.training.workers.strategy import chosen
 
         return chosen(self.settings.strategy)
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The tokens of the corpus, made once and kept beside the run."""
+        """Return the tokens of the corpus, made once and kept beside the run."""
         return chief_first(self.strategy, self._corpus)
 
     def _corpus(self) -> Corpus:
@@ -162,7 +162,7 @@ class CorpusRun(ABC):
 
     @cached_property
     def dtype(self) -> str:
-        """The dtype policy: the given one, or what suits the machine."""
+        """Return the dtype policy: the given one, or what suits the machine."""
         from zoo.scratch.speed import suited_dtype
 
         return self.settings.dtype or suited_dtype()

@@ -60,13 +60,13 @@ class FurtherRun(CorpusRun):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, with the new tokens."""
+        """Return the model's tokenizer, with the new tokens."""
         tokenizer = self.start.checkpoint.tokenizer
         return tokenizer.with_tokens(self.new_tokens) if self.new_tokens else tokenizer
 
     @property
     def end_id(self) -> int | None:
-        """The token behind each document."""
+        """Return the token behind each document."""
         return self.start.end_id
 
     def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:

@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
+        """Return the number of rounds."""
         return math.ceil(self.steps / self.round_steps)
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class KeptPlan:
 
     @property
     def states(self) -> Path:
-        """The folder of the states of `Resume`."""
+        """Return the folder of the states of `Resume`."""
         return self.folder / STATES
 
     @contextlib.contextmanager

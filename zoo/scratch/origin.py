@@ -51,12 +51,12 @@ class Origin:
 
     @property
     def config(self) -> Any:
-        """The `TransformerConfig`."""
+        """Return the `TransformerConfig`."""
         return self.checkpoint.config
 
     @property
     def most_tokens(self) -> int:
-        """The longest row that the model takes."""
+        """Return the longest row that the model takes."""
         return most_tokens(self.config)
 
     @cached_property
@@ -66,15 +66,16 @@ class Origin:
 
     @property
     def end_id(self) -> int | None:
-        """The token behind a document; None if the model has none."""
+        """Return the token behind a document; None if the model has none."""
         if self.learns.hides_tokens:
             return _id_of(self.checkpoint, self.learns.end_role)
         return self.config.eos_ids[0] if self.config.eos_ids else None
 
     @cached_property
     def has_head(self) -> bool:
-        """Whether the checkpoint has the output layers of its task; output layers of tasks other than masked LM are
-        checked when it is loaded.
+        """Return whether the checkpoint has the output layers of its task.
+
+        Only the output layers of masked LM are looked for here; others are checked when the model is loaded.
         """
         if not self.learns.hides_tokens:
             return True
@@ -85,7 +86,7 @@ class Origin:
 
     @cached_property
     def lost(self) -> list[str]:
-        """The parts of the checkpoint that the result lacks."""
+        """Return the parts of the checkpoint that the result lacks."""
         names = names_of(self.config, self.name)
         kept = names.architectures[architecture_of(self.learns.name, self.config.family)]
         layers = [
@@ -101,7 +102,7 @@ class Origin:
 
     @property
     def result(self) -> str:
-        """The result of a run on plain text, in a sentence or two."""
+        """Return the result of a run on plain text, in a sentence or two."""
         sentence = f"a {self.learns.result}"
         if self.made_for_another:
             sentence += f"; {self.name} was made for {self.made_for_another}: fine-tune the result for that again"
@@ -111,13 +112,13 @@ class Origin:
 
     @property
     def made_for_another(self) -> str | None:
-        """The task that it was made for, if that is another than what the run makes, with separate outputs."""
+        """Return the task that it was made for, if that is another than what the run makes, with separate outputs."""
         made_for = self.checkpoint.task
         return None if made_for in (self.learns.name, *self.learns.parts_of) else made_for
 
     @cached_property
     def licence(self) -> str:
-        """The licence of its weights, as the zoo or its README says."""
+        """Return the licence of its weights, as the zoo or its README says."""
         place = stands_for(self.name)
         if isinstance(place, Entry):
             return place.licence

@@ -170,12 +170,12 @@ class RunSettings:
 
     @property
     def has_validation(self) -> bool:
-        """Whether there are files to measure on."""
+        """Return whether there are files to measure on."""
         return bool(self.validation)
 
     @property
     def run_folder(self) -> Path:
-        """The folder of the run beside the model: tokens, tokenizer, plan, states and figures."""
+        """Return the folder of the run beside the model: tokens, tokenizer, plan, states and figures."""
         out = self.out.resolve()
         return out.with_name(f"{out.name}.run")
 

@@ -66,7 +66,7 @@ class TextRun(CorpusRun):
 
     @property
     def learned_from(self) -> dict[str, Any]:
-        """The source of the vocabulary as JSON: with other files, the vocabulary is learned again."""
+        """Return the source of the vocabulary as JSON: with other files, the vocabulary is learned again."""
         from keras_transformers.data.corpus.survey import sampled_stamps
 
         files = [[*stamp] for stamp in sampled_stamps(self.files.files)]
@@ -74,7 +74,7 @@ class TextRun(CorpusRun):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer: the given one, or one that is learned once and kept beside the run."""
+        """Return the tokenizer: the given one, or one that is learned once and kept beside the run."""
         return chief_first(self.strategy, self._tokenizer)
 
     def _tokenizer(self) -> Tokenizer:
@@ -101,7 +101,7 @@ class TextRun(CorpusRun):
 
     @property
     def end_id(self) -> int:
-        """The token behind each document."""
+        """Return the token behind each document."""
         return getattr(self.tokenizer, self.wanted.learns.end_role)
 
     def config(self, size: tuple[int, int, int]) -> TransformerConfig:

@@ -132,17 +132,17 @@ class LayerComparison:
 
     @property
     def length(self) -> int:
-        """The length T at which numbers are counted."""
+        """Return the length T at which numbers are counted."""
         return self.lengths[len(self.lengths) // 2]
 
     @property
     def width(self) -> int:
-        """The width d at which numbers are counted."""
+        """Return the width d at which numbers are counted."""
         return self.widths[(len(self.widths) - 1) // 2]
 
     @cached_property
     def num_heads(self) -> int:
-        """Number of attention heads, the same for all widths. It changes no count."""
+        """Return the number of attention heads, the same for all widths. It changes no count."""
         return math.gcd(8, *self.widths)
 
     def rows(self) -> list[Row]:

@@ -32,7 +32,7 @@ class Body:
 
     @cached_property
     def operations(self) -> list[Any]:
-        """The operations that an output depends on, in an order in which they can run.
+        """Return the operations that an output depends on, in an order in which they can run.
 
         Keras traces the first step of a recurrent layer before its loop, for its shapes; TensorFlow never runs it.
         """

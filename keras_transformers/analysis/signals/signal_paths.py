@@ -27,7 +27,7 @@ class SignalPath(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Number of layers or steps that the signal crosses; `path_length` measures it on Keras' layers."""
+        """Return the number of layers or steps that the signal crosses; `path_length` measures it on Keras' layers."""
         return len(self.places) - 1
 
 

@@ -64,7 +64,7 @@ class Tensor(NamedTuple):
 
     @property
     def is_weight(self) -> bool:
-        """Whether the dtype is a float.
+        """Return whether the dtype is a float.
 
         Quantized tensors need scales, which are stored elsewhere: for 8-bit floats as separate tensors, for which no
         model has a weight.

@@ -40,7 +40,7 @@ class Format(NamedTuple):
 
     @property
     def read(self) -> Callable[[Path, UserOptions], Stored | None]:
-        """The function `read` of its module."""
+        """Return the function `read` of its module."""
         return importlib.import_module(f"{__name__}.{self.module}").read
 
 

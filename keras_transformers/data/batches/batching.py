@@ -98,7 +98,7 @@ class Batching:
 
     @property
     def widths(self) -> np.ndarray:
-        """The lengths to which batches are padded, ascending."""
+        """Return the lengths to which batches are padded, ascending."""
         return np.array([*sorted(b for b in self.buckets if b < self.max_length), self.max_length])
 
     @property

@@ -61,7 +61,7 @@ class Batches(tf.data.Dataset):
 
     @property
     def position(self) -> Position:
-        """The position at which the next pass starts. Assign to its fields."""
+        """Return the position at which the next pass starts. Assign to its fields."""
         return self._position
 
     def identity(self) -> dict[str, Any]:

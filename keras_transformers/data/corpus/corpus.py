@@ -34,7 +34,7 @@ class Corpus(NamedTuple):
 
     @property
     def measured(self) -> TokenFile:
-        """The held-out tokens to measure a loss on: where too much of them is in the training text, those without
+        """Return the held-out tokens to measure a loss on: where too much is also in the training text, those without
         copies, if there are enough of them.
         """
         uncopied = self.held_out.folder.parent / UNCOPIED

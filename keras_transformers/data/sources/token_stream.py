@@ -78,7 +78,7 @@ class TokenStream:
 
     @property
     def buckets(self) -> tuple[int, ...] | None:
-        """The default padded lengths: `()` for packed rows, which fill max_length."""
+        """Return the default padded lengths: `()` for packed rows, which fill max_length."""
         return () if self.packing else None
 
     def sample(self) -> Rows:

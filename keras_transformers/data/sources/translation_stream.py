@@ -94,7 +94,7 @@ class TranslationStream:
 
     @cached_property
     def _chunks(self):
-        """The data set of encoded texts, made once, as tracing the text graphs takes seconds."""
+        """Return the data set of encoded texts, made once, as tracing the text graphs takes seconds."""
         import tensorflow as tf
 
         def encoded(*texts):

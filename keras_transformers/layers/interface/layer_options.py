@@ -54,7 +54,7 @@ class Layer(keras.layers.Layer):
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy, which inner layers share."""
+        """Return the dtype policy, which inner layers share."""
         return super().dtype_policy
 
     @dtype_policy.setter

@@ -104,7 +104,7 @@ class ScoredWriting(PrefixedWriting):
 
     @cached_property
     def scores(self) -> OnePass:
-        """The predictions that score texts."""
+        """Return the predictions that score texts."""
         signatures = score_signatures(self.setup, self.model, self.target)
         describe = partial(_described, self.target, bool(self.setup.config.eos_ids))
         readers = (partial(check_texts, "texts"), _check_continuations)

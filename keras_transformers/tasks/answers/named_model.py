@@ -59,12 +59,12 @@ class NamedModel:
 
     @property
     def length(self) -> int | None:
-        """The length T that the inputs are declared with; None for any."""
+        """Return the length T that the inputs are declared with; None for any."""
         return self.input["token_ids"].shape[1]
 
     @property
     def longest(self) -> int | None:
-        """The most tokens of a row, where inputs or learned positions limit them; None if they do not."""
+        """Return the most tokens of a row, where inputs or learned positions limit them; None if they do not."""
         positions = [layer.max_length for layer in all_layers(self.model) if isinstance(layer, LearnedPositions)]
         return min((limit for limit in (self.length, *positions) if limit), default=None)
 

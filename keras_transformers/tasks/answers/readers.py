@@ -70,7 +70,7 @@ class GraphReader:
         graph: The tokenizer.
         max_length: Longest text in tokens.
         length: Tokens of each row, if the model takes no other length; None to pad to the longest row.
-        padded: Whether a single row is padded to a length of `compiled_signatures.compiled_lengths`.
+        padded: Whether a single row is padded to a length of `compiled_lengths`.
     """
 
     def __init__(self, graph: TextGraph, max_length: int, length: int | None = None, padded: bool = False):

@@ -50,7 +50,7 @@ class WritingSetup:
 
     @property
     def generation(self) -> dict[str, Any]:
-        """The default settings of generation."""
+        """Return the default settings of generation."""
         return self._generation
 
     @generation.setter
@@ -89,7 +89,7 @@ class WritingSetup:
 
     @property
     def choice_reader(self) -> ChoiceReader:
-        """The reader of choices."""
+        """Return the reader of choices."""
         config = self.setup.config
         if not config.eos_ids:
             raise ValueError("choices need a model with an end token: give config.eos_ids one.")
@@ -108,12 +108,12 @@ class WritingSetup:
 
     @property
     def has_source(self) -> bool:
-        """Whether an encoder reads the text, which is then rewritten rather than continued."""
+        """Return whether an encoder reads the text, which is then rewritten rather than continued."""
         return self.setup.config.kind == "encoder_decoder"
 
     @property
     def num_beams(self) -> int:
-        """The checkpoint's number of beams, or 1."""
+        """Return the checkpoint's number of beams, or 1."""
         return self.generation.get("num_beams", 1)
 
     def decoding(self, num_beams: Any, num_sequences: Any, prompt_lookup: Any) -> tuple[Decoding, int]:

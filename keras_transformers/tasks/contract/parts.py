@@ -78,7 +78,7 @@ class Setup:
 
     @cached_property
     def text_graph(self) -> TextGraph:
-        """The tokenizer as TensorFlow ops, a `TextGraph`."""
+        """Return the tokenizer as TensorFlow ops, a `TextGraph`."""
         return self.graph_of(self.tokenizer)
 
     def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
@@ -105,7 +105,7 @@ class Answers(Protocol):
 
     @property
     def service(self) -> Any:
-        """The service that `predict` calls, and on TensorFlow `export` saves."""
+        """Return the service that `predict` calls, and on TensorFlow `export` saves."""
 
     def make_service(self) -> Any:
         """Return a service with the current weights."""

@@ -124,13 +124,19 @@ def _write_warmup(
     messages = _messages()
     (folder / "assets.extra").mkdir()
     with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
-        for name, own in ((key, more) for key in concrete for more in ({}, *requests.get(key, ()))):
-            log, values = messages["PredictionLog"](), {**examples, **own}
-            log.predict_log.request.model_spec.signature_name = name
-            for spec in tf.nest.flatten(concrete[name].structured_input_signature):
-                value = tf.make_tensor_proto(values.get(spec.name, ["warm up"]), spec.dtype)
-                log.predict_log.request.inputs.add(key=spec.name, value=value.SerializeToString())
-            writer.write(log.SerializeToString())
+        for name, function in concrete.items():
+            for own in ({}, *requests.get(name, ())):
+                log = messages["PredictionLog"]()
+                _fill_request(log.predict_log.request, name, function, {**examples, **own})
+                writer.write(log.SerializeToString())
+
+
+def _fill_request(request: Any, name: str, function: Any, values: Mapping[str, Any]) -> None:
+    """Write the name and the inputs of a signature into a message; `["warm up"]` for inputs without a value."""
+    request.model_spec.signature_name = name
+    for spec in tf.nest.flatten(function.structured_input_signature):
+        value = tf.make_tensor_proto(values.get(spec.name, ["warm up"]), spec.dtype)
+        request.inputs.add(key=spec.name, value=value.SerializeToString())
 
 
 def _messages() -> dict[str, Any]:

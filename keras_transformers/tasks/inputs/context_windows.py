@@ -26,7 +26,7 @@ class Windows(NamedTuple):
 
     @property
     def question_length(self) -> int:
-        """The most tokens of a question that is never cut: half of the room."""
+        """Return the most tokens of a question that is never cut: half of the room."""
         return self.room // 2
 
 

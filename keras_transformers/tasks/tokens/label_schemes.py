@@ -101,12 +101,12 @@ class TokenLabels:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The class of each name."""
+        """Return the class of each name."""
         return {name: number for number, name in enumerate(self.names)}
 
     @cached_property
     def _form(self) -> tuple[bool, str] | None:
-        """Whether most prefixes are capitals, and their separator; None for plain tags."""
+        """Return whether most prefixes are capitals, and their separator; None for plain tags."""
         forms = Counter((mark[1].isupper(), mark[2]) for name in self.names if (mark := MARK.fullmatch(name)))
         if not forms:
             return None
@@ -121,7 +121,7 @@ class TokenLabels:
 
     @cached_property
     def _marks(self) -> list[tuple[str, str] | None]:
-        """The prefix and the type of each name of the scheme; None for other names."""
+        """Return the prefix and the type of each name of the scheme; None for other names."""
         marks = [MARK.fullmatch(name) for name in self.names]
         return [(m[1], m[3]) if m and (m[1].isupper(), m[2]) == self._form else None for m in marks]
 
@@ -137,12 +137,12 @@ class TokenLabels:
 
     @property
     def outside(self) -> int | None:
-        """The class of words outside of entities; None if there is none."""
+        """Return the class of words outside of entities; None if there is none."""
         return self.numbers.get(_outside(self._form)) if self._form else None
 
     @cached_property
     def odd(self) -> tuple[str, ...]:
-        """The names that do not fit the scheme of most names."""
+        """Return the names that do not fit the scheme of most names."""
         if (form := self._form) is None:
             return ()
         others = [name for name, mark in zip(self.names, self._marks, strict=True) if mark is None]
@@ -173,13 +173,13 @@ class TokenLabels:
 
     @cached_property
     def parts(self) -> list[tuple[str, str]]:
-        """The prefix, in the letters of BIOES, and the type of each label; `"O"` and `""` for `O` and plain tags."""
+        """Return the prefix, a letter of BIOES, and the type of each label; `"O"` and `""` for `O` and plain tags."""
         marks = [mark or (OUTSIDE, "") for mark in self._marks]
         return [(SAME.get(prefix.upper(), prefix.upper()), kind) for prefix, kind in marks]
 
     @property
     def types(self) -> list[str]:
-        """The types of entities, sorted."""
+        """Return the types of entities, sorted."""
         return sorted({kind for _, kind in self.parts if kind})
 
     def spread(self, number: int, count: int) -> list[int]:
@@ -225,13 +225,13 @@ class TokenLabels:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """The number in `types` of each class and of padding, -1 for none: int32 (C + 1,)."""
+        """Return the number in `types` of each class and of padding, -1 for none: int32 (C + 1,)."""
         numbers = [self.types.index(kind) if kind else -1 for _, kind in self.parts]
         return np.array([*numbers, -1], np.int32)
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The starts and ends of entities, by the rules of CoNLL-2000's conlleval, which seqeval uses by default.
+        """Return the starts and ends of entities by the rules of CoNLL-2000's conlleval, the default of seqeval.
 
         Returns:
             Two arrays, bool (C + 1, C + 1), for a class (row) and the class of the next word (column). The first:

@@ -64,12 +64,12 @@ class PairTemplate:
 
     @property
     def values(self) -> dict[str, str]:
-        """The parts that are not empty, by name."""
+        """Return the parts that are not empty, by name."""
         return {name: part for name, part in dataclasses.asdict(self).items() if part}
 
     @property
     def has_prompt(self) -> bool:
-        """Whether there is a place for a prompt."""
+        """Return whether there is a place for a prompt."""
         return "{prompt}" in self.text + self.pair
 
     def write(self, texts: Any, pairs: Any, prompts: Any = "") -> tuple[Any, Any]:

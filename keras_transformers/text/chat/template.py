@@ -59,12 +59,12 @@ class ChatTemplate:
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """The roles that a message may have: the usual three, and all words that the template quotes."""
+        """Return the roles that a message may have: the usual three, and all words that the template quotes."""
         return frozenset(ROLES) | {word for _, word in re.findall(r"""(['"])([\w-]+)\1""", self.source)}
 
     @property
     def usual_roles(self) -> list[str]:
-        """The roles among `roles` that an error names."""
+        """Return the roles among `roles` that an error names."""
         return [*ROLES, *sorted(self.roles & OTHER_ROLES)]
 
     @cached_property

@@ -51,7 +51,7 @@ class Vocabulary:
 
     @cached_property
     def vocabulary_size(self) -> int:
-        """Number of rows that an embedding needs: the largest id + 1, added tokens included."""
+        """Return the number of rows that an embedding needs: the largest id + 1, added tokens included."""
         return count_ids(self._library)
 
     def _role(self, name: str) -> int:

@@ -52,12 +52,12 @@ class RecipeSettings:
 
     @property
     def _recipe(self) -> Any:
-        """The function `train` of `zoo/NAME.py`, or None."""
+        """Return the function `train` of `zoo/NAME.py`, or None."""
         return getattr(module(self.name), "train", None)
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the recipe that are given, by name."""
+        """Return the options of the recipe that are given, by name."""
         given = {"epochs": None if self.epochs is None else round(self.epochs), "seed": self.seed}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -36,7 +36,7 @@ class EncodedPairs(NamedTuple):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """The tokens of the sources, and the tokens of the targets."""
+        """Return the tokens of the sources, and the tokens of the targets."""
         return int(self.rows.sources.lengths.sum()), int(self.rows.targets.lengths.sum())
 
 

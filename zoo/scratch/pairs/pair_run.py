@@ -94,7 +94,7 @@ class PairRun(TextRun):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that the run reads."""
+        """Return the files that the run reads."""
         return self.files.files
 
     @cached_property
@@ -104,7 +104,7 @@ class PairRun(TextRun):
 
     @property
     def learned_from(self) -> dict[str, Any]:
-        """The source of the vocabulary."""
+        """Return the source of the vocabulary."""
         settings = self.settings
         return super().learned_from | {
             "columns": [settings.source_column, settings.target_column],
@@ -113,18 +113,18 @@ class PairRun(TextRun):
 
     @property
     def learns_pieces(self) -> bool:
-        """Whether a vocabulary of a chosen size is learned."""
+        """Return whether a vocabulary of a chosen size is learned."""
         kind = self.settings.tokenizer or self.wanted.tokenizer
         return kind not in ("character", "bytes") and not is_folder(kind)
 
     @cached_property
     def ending_tokenizer(self) -> Tokenizer:
-        """The tokenizer, which ends texts."""
+        """Return the tokenizer, which ends texts."""
         return ending(self.tokenizer)
 
     @cached_property
     def encoded(self) -> tuple[EncodedPairs, EncodedPairs]:
-        """The pairs to learn from and the held-out ones, as tokens."""
+        """Return the pairs to learn from and the held-out ones, as tokens."""
         settings, tokenizer = self.settings, self.ending_tokenizer
         train = joined(self.choice.train, settings.joined, settings.seed)
         with step(f"tokenize {len(train.sources) + len(self.choice.held_out.sources):,} pairs"):
@@ -171,7 +171,7 @@ class PairRun(TextRun):
 
     @cached_property
     def steps_a_pass(self) -> int:
-        """The batches of a pass over the pairs."""
+        """Return the batches of a pass over the pairs."""
         return self._count(self.encoded[0])
 
     def _count(self, encoded: EncodedPairs) -> int:

@@ -113,12 +113,12 @@ class PairSettings(RunSettings):
 
     @property
     def has_validation(self) -> bool:
-        """Whether there are files to measure on."""
+        """Return whether there are files to measure on."""
         return self.validation_source is not None
 
     @property
     def paths(self) -> dict[str, str]:
-        """The files, by the names of their settings."""
+        """Return the files, by the names of their settings."""
         names = ("source", "target", "pairs", "validation_source", "validation_target")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
