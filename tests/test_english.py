@@ -86,7 +86,7 @@ def offenders(tree: ast.Module) -> Iterator[str]:
         yield from phrases(node.lineno, node.value)
     for node in ast.walk(tree):
         summary = isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
-        if summary and re.match(r"(The|Whether|Number|An?)\b", summary):
+        if summary and re.match(r"(The|Whether|Number of|An?)\b", summary):
             yield f"{node.lineno}: {summary[:60]!r}: begin with a verb, such as Return"
     for number, text in texts(tree):
         yield from phrases(number, text)
