@@ -6,7 +6,8 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.heads.language_model import logits_of, transform_of
+from keras_transformers.heads.language_model import head_of, logits_of, transform_of
+from keras_transformers.layers.core.int8_weights import int8_matrix
 from keras_transformers.utils.fingerprint import fingerprint
 
 HALF = ("bfloat16", "float16")
@@ -25,7 +26,7 @@ class OutputMatrix:
         model: A model with a `language_model_head`.
 
     Attributes:
-        matrix: A variable (D, V); the table, (V, D), where there is no copy.
+        matrix: A variable (D, V); the table, (V, D), where there is no copy; None where the head has rounded weights.
     """
 
     def __init__(self, config: TransformerConfig, model: keras.Model):
@@ -33,6 +34,10 @@ class OutputMatrix:
         self.add_bias = model.get_layer("output_bias") if config.output_bias else None
         self.transform = transform_of(config, model)
         self.table, self.is_table = None, False  # (V, D), where it is copied
+        self.rounded_head = None
+        if int8_matrix(model.get_layer("token_embedding" if config.tie_embeddings else "lm_head")) is not None:
+            self.rounded_head, self.matrix = head_of(config, model), None
+            return
         if not config.tie_embeddings:
             self.matrix = model.get_layer("lm_head").kernel.value
             return
@@ -46,6 +51,8 @@ class OutputMatrix:
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
         """Return the logits (B, V) of hidden states (B, D)."""
+        if self.rounded_head is not None:
+            return self.rounded_head(hidden_states)
         return logits_of(self.config, self.transform(hidden_states), self._project, self.add_bias)
 
     def _project(self, hidden_states: tf.Tensor) -> tf.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -11,6 +11,9 @@ from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo.cli.app import app, examples
 from zoo.terminal.console import step
 from zoo.terminal.options import MaxLength, Model, Prefix, Prompt, TruncateDim
+
+
+Compute = Literal["int8"]
 
 
 @app.command(
@@ -30,6 +33,9 @@ def export(
     compiled: Annotated[
         bool, Option(help="Let XLA compute the answer to a single text: faster on a CPU without AVX-512.")
     ] = False,
+    compute: Annotated[
+        Compute | None, Option(help="Round weights and activations to 8 bits, for a server whose TensorFlow has XLA.")
+    ] = None,
 ) -> None:
     """Export a model as a SavedModel that takes texts and returns answers."""
     check_target(folder, "saved_model.pb")
@@ -44,5 +50,6 @@ def export(
             f"--compiled is not for models that write texts: {model} is made for {task.name}. Leave it out."
         )
     options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {"compiled": compiled}
+    options["compute"] = compute
     with step(f"export {folder}"):
         task.export(folder, **options)

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.core.custom_gradient import custom_gradient
+from keras_transformers.layers.core.int8_weights import int8_matrix
 from keras_transformers.layers.interface.layer_options import DenseOwner, fresh
 from keras_transformers.utils.number_checks import is_finite
 from keras_transformers.utils.tensor_types import Tensor
@@ -34,6 +35,10 @@ class Dense(keras.layers.Dense):
     """
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if (matrix := int8_matrix(self)) is not None:
+            x = matrix.product(inputs)  # (..., units)
+            x = x if self.bias is None else ops.add(x, self.bias)
+            return x if self.activation is None else self.activation(x)
         if training is None or training is False or self.bias is None:
             return super().call(inputs, training=training)
         x = add_bias(ops.matmul(inputs, self.kernel), self.bias)  # (..., units)

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.core.int8_weights import int8_matrix
 from keras_transformers.layers.core.table_rows import TableOwner, add_table, take_rows
 from keras_transformers.layers.interface.input_checks import (
     check_dense,
@@ -83,14 +84,20 @@ class TokenEmbedding(TableOwner):
             self.segment_embeddings = add_table(self, self.num_segments, self.hidden_dim, "segment_embeddings")
 
     def call(self, inputs, segment_ids=None, reverse=False, training=None):
+        table = int8_matrix(self)
         if reverse:
             self._check_width(inputs)
             inputs = ops.cast(inputs, self.compute_dtype)
+            if table is not None:
+                return table.product(inputs)
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
         check_dense(inputs, "token ids")
         remedy = "Make the embedding with the vocabulary_size of the tokenizer."
         check_numbers_of_rows(inputs, self.vocabulary_size, "token ids", remedy)
-        embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)  # (B, T, D)
+        if table is not None:
+            embeddings = table.rows(ops.cast(inputs, "int32"), self.compute_dtype)  # (B, T, D)
+        else:
+            embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)  # (B, T, D)
         if self.scale:
             factor = math.sqrt(self.hidden_dim) if self.scale is True else self.scale
             embeddings = embeddings * ops.cast(factor, embeddings.dtype)

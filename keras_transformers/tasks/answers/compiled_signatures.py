@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keras_transformers.layers.core.int8_weights import without_xla
 from keras_transformers.tasks.answers.readers import Reader
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.exports.compiled_lengths import MOST_TOKENS, compiled_lengths
@@ -40,10 +41,30 @@ def with_compiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
     """Return signatures as `compiled` makes them, and the same without XLA under names with `UNCOMPILED`.
 
     Signatures that `takes_single_texts` excludes stay as they are.
+
+    Args:
+        signatures: Signatures by name; with those of `with_uncompiled`, these stay as they are.
     """
-    fitting = {name: signature for name, signature in signatures.items() if takes_single_texts(signature)}
+    fitting = {
+        name: signature
+        for name, signature in signatures.items()
+        if takes_single_texts(signature) and not name.endswith(UNCOMPILED)
+    }
     by_xla = {name: compiled(signature) for name, signature in fitting.items()}
-    return {**signatures, **by_xla, **{name + UNCOMPILED: signature for name, signature in fitting.items()}}
+    return {**{name + UNCOMPILED: signature for name, signature in fitting.items()}, **signatures} | by_xla
+
+
+def with_uncompiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
+    """Return signatures whose products XLA computes, and the same without XLA under names with `UNCOMPILED`."""
+
+    def uncompiled(signature: Signature) -> Signature:
+        def compute(encoded: Any) -> Any:
+            with without_xla():
+                return signature.compute(encoded)
+
+        return signature._replace(compute=compute)
+
+    return {**signatures, **{name + UNCOMPILED: uncompiled(signature) for name, signature in signatures.items()}}
 
 
 def takes_single_texts(signature: Signature) -> bool:
@@ -51,26 +72,17 @@ def takes_single_texts(signature: Signature) -> bool:
     return not signature.shared and set(signature.ranks) == {1}
 
 
-def check_choices(frozen: Any, compiled: Any) -> None:
-    """Raise a `ValueError` if an option of an export is not True or False, or both are True."""
-    for name, value in {"frozen": frozen, "compiled": compiled}.items():
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be True or False: received {value!r}.")
-    if frozen and compiled:
-        raise ValueError("frozen=True arranges weights for TensorFlow's kernels, compiled=True uses XLA's: give one.")
-
-
-def check_fixed_sizes(signatures: Mapping[str, Any]) -> None:
+def check_fixed_sizes(functions: Mapping[str, Any], names: Sequence[str]) -> None:
     """Raise a `ValueError` if no signature is compiled, or the size of an answer of one depends on the text.
 
     Args:
-        signatures: `tf.function`s of `with_compiled` by name.
+        functions: `tf.function`s of `with_compiled` by name.
+        names: Names of the signatures that are compiled.
     """
-    by_xla = {name: function for name, function in signatures.items() if name + UNCOMPILED in signatures}
-    if not by_xla:
-        raise ValueError(f"compiled=True is for single texts: {', '.join(signatures)} take lists. Leave compiled out.")
-    for name, function in by_xla.items():
-        outputs = function.get_concrete_function().structured_outputs
+    if not names:
+        raise ValueError(f"compiled=True is for single texts: {', '.join(functions)} take lists. Leave compiled out.")
+    for name in names:
+        outputs = functions[name].get_concrete_function().structured_outputs
         if open_ended := [key for key, output in outputs.items() if None in output.shape[1:]]:
             raise ValueError(
                 "compiled=True pads texts to a few lengths, so it is for tasks whose answers have the same size for "

@@ -101,7 +101,9 @@ class LabelAnswers(OnePass):
         """
         return self._answers(texts, pairs, batch_size, verbose, growing=True, describe=self._describe(top))
 
-    def export(self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False) -> None:
+    def export(
+        self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False, compute: str | None = None
+    ) -> None:
         """Write a SavedModel from texts to labels and probabilities, for TF Serving.
 
         Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
@@ -110,12 +112,12 @@ class LabelAnswers(OnePass):
             `serving_default` and others.
 
         Args:
-            folder, frozen, compiled: As for `OnePass.export`.
+            folder, frozen, compiled, compute: As for `OnePass.export`.
 
         Raises:
             ValueError: As for `OnePass.export`.
         """
-        super().export(folder, frozen=frozen, compiled=compiled)
+        super().export(folder, frozen=frozen, compiled=compiled, compute=compute)
         if self.left_out:
             warnings.warn(self.left_out, stacklevel=2)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +32,38 @@ def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
         )
 
 
+def check_compute(compute: Any) -> None:
+    """Raise a `ValueError` if `compute` is neither None nor "int8"."""
+    if compute is not None and not (isinstance(compute, str) and compute == "int8"):
+        raise ValueError(f'compute must be "int8", or None for the dtype of the model: received {compute!r}.')
+
+
 @contextmanager
-def merged_service(answers: Answers, make: Callable[[], Any] | None = None) -> Iterator[Any]:
+def merged_service(
+    answers: Answers, make: Callable[[], Any] | None = None, compute: str | None = None
+) -> Iterator[Any]:
     """Yield the service of a task; if the model has adapters (LoRA), a new one, traced while they are merged.
 
     Args:
         answers: Answers of the task.
         make: Makes the service instead, with the weights at this moment.
+        compute: "int8" for a new service with weights of 8 bits, which are in use inside; None for the model's.
     """
-    with merged(answers.model) as has_adapters:
+    with merged(answers.model) as has_adapters, ExitStack() as stack:
+        weights = None
+        if compute is not None:
+            from keras_transformers.tasks.exports.int8 import LEAST_OF_STEP, Int8Weights
+
+            setup = answers.setup
+            least = LEAST_OF_STEP if setup.kind.writes_text else 0
+            weights = Int8Weights(answers.model, setup.config, setup.max_length, least)
+            stack.enter_context(weights.in_use())
         if make is None:
-            make = answers.make_service if has_adapters else lambda: answers.service
-        yield make()
+            make = answers.make_service if has_adapters or weights else lambda: answers.service
+        service = make()
+        if weights is not None:
+            service.module.weights = weights.variables
+        yield service
 
 
 def current_service(answers: Answers, settings: Any = ()) -> Any:

@@ -125,6 +125,7 @@ class EmbeddingAnswers(OnePass):
         *,
         frozen: bool = False,
         compiled: bool = False,
+        compute: str | None = None,
         truncate_dim: int | None = None,
     ) -> None:
         """Write a SavedModel from texts to vectors, for TF Serving; prompts are in it.
@@ -135,17 +136,18 @@ class EmbeddingAnswers(OnePass):
             `serving_default` and others.
 
         Args:
-            folder, frozen, compiled: As for `OnePass.export`.
+            folder, frozen, compiled, compute: As for `OnePass.export`.
             truncate_dim: Numbers of a vector that are kept, as for `embed`.
 
         Raises:
             ValueError: As for `OnePass.export`, or `truncate_dim` is more than a vector has.
         """
+        options: dict[str, Any] = {"frozen": frozen, "compiled": compiled, "compute": compute}
         if dim := check_truncation(truncate_dim, self.dim):
             return EmbeddingAnswers(self.setup, self.model, self.prompts, dim, self.similarity).export(
-                folder, frozen=frozen, compiled=compiled
+                folder, **options
             )
-        return super().export(folder, frozen=frozen, compiled=compiled)
+        return super().export(folder, **options)
 
 
 def _signatures(setup: Setup, model: keras.Model, prompts: Prompts, dim: int, similarity: str) -> dict[str, Signature]:

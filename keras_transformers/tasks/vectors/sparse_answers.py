@@ -121,7 +121,9 @@ class SparseAnswers(EmbeddingAnswers):
         texts = given["corpus"] if isinstance(given["corpus"], list) else []
         return hits(nearest(vectors["queries"], vectors["corpus"], top, similarity), texts)
 
-    def export(self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False) -> None:  # type: ignore[override]
+    def export(  # type: ignore[override]
+        self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False, compute: str | None = None
+    ) -> None:
         """Write a SavedModel from texts to ids and weights of tokens, for TF Serving; prompts are in it.
 
         Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
@@ -130,12 +132,12 @@ class SparseAnswers(EmbeddingAnswers):
             `serving_default` and others.
 
         Args:
-            folder, frozen, compiled: As for `OnePass.export`.
+            folder, frozen, compiled, compute: As for `OnePass.export`.
 
         Raises:
             ValueError: As for `OnePass.export`.
         """
-        return super().export(folder, frozen=frozen, compiled=compiled)
+        return super().export(folder, frozen=frozen, compiled=compiled, compute=compute)
 
     def _describe(self, row: Mapping[str, Any]) -> dict[str, Any]:
         if "similarity" in row:

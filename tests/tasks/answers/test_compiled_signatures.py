@@ -16,7 +16,7 @@ from processes import run
 
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers import compiled_signatures
-from keras_transformers.tasks.answers.compiled_signatures import UNCOMPILED, check_choices, check_fixed_sizes, compiled
+from keras_transformers.tasks.answers.compiled_signatures import UNCOMPILED, check_fixed_sizes, compiled
 from keras_transformers.tasks.answers.readers import GraphReader
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.exports.compiled_lengths import compiled_lengths
@@ -145,9 +145,9 @@ def test_sizes_must_be_known(shape):
     given = [tf.TensorSpec(shape, name="text")]
     function = tf.function(lambda given: {"fixed": given[:, 0], "scores": given}, input_signature=given)
     with pytest.raises(ValueError, match=r"scores in the signature 'serving_default' depends on the text"):
-        check_fixed_sizes({"serving_default": function, "serving_default" + UNCOMPILED: function})
+        check_fixed_sizes({"serving_default": function}, ["serving_default"])
     with pytest.raises(ValueError, match="zero_shot take lists"):
-        check_fixed_sizes({"zero_shot": function})
+        check_fixed_sizes({"zero_shot": function}, [])
 
 
 @pytest.mark.integration
@@ -176,6 +176,6 @@ def test_only_one_short_row_is_compiled():
         (True, True, "give one"),
     ],
 )
-def test_wrong_choices(frozen, compiled, message):
+def test_wrong_choices(task, frozen, compiled, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        check_choices(frozen, compiled)
+        task.export(tmp_path / "1", frozen=frozen, compiled=compiled)

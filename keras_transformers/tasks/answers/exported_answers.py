@@ -1,0 +1,68 @@
+"""Exports of tasks that answer by one forward pass: with plain or constant weights, by XLA, or with 8 bits."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from keras_transformers.tasks.answers.compiled_signatures import (
+    check_fixed_sizes,
+    compiling_requests,
+    takes_single_texts,
+    with_compiled,
+    with_uncompiled,
+)
+from keras_transformers.tasks.answers.one_pass import TracedService
+from keras_transformers.tasks.answers.readers import GraphReader
+from keras_transformers.tasks.answers.services import check_compute, check_exportable, merged_service
+from keras_transformers.training.workers.distribute import is_chief
+from keras_transformers.utils.keras_private import strategy_of
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.answers.one_pass import OnePass
+
+
+def export_answers(
+    answers: OnePass, folder: str | os.PathLike, frozen: bool, compiled: bool, compute: str | None
+) -> None:
+    """Write a SavedModel from strings to predictions: see `OnePass.export`.
+
+    Args:
+        answers: The predictions of a task.
+        folder, frozen, compiled, compute: As for `OnePass.export`.
+    """
+    _check_choices(frozen, compiled, compute)
+    check_exportable()
+    if not is_chief(strategy_of(answers.model)):
+        return
+    from keras_transformers.tasks.exports.saved_model import export
+
+    def make() -> TracedService:
+        signatures = answers.signatures
+        if compute is not None:
+            signatures = with_uncompiled(signatures)
+        if compiled:
+            signatures = with_compiled(signatures)
+        reader = GraphReader(answers.setup.text_graph, answers.setup.max_length, padded=compiled)
+        return TracedService(answers.model, signatures, reader, frozen=frozen)
+
+    is_plain = not frozen and not compiled and compute is None
+    with merged_service(answers, None if is_plain else make, compute) as service:
+        requests = {}
+        if compiled:
+            names = [name for name, signature in answers.signatures.items() if takes_single_texts(signature)]
+            check_fixed_sizes(service.signatures, names)
+            requests = compiling_requests(answers.signatures, answers.graph_reader(), answers.setup.max_length)
+        export(folder, service.module, service.signatures, answers.examples, answers.labels, requests)
+
+
+def _check_choices(frozen: Any, compiled: Any, compute: Any) -> None:
+    """Raise a `ValueError` if an option of an export has another type, or two do not go together."""
+    for name, value in {"frozen": frozen, "compiled": compiled}.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False: received {value!r}.")
+    check_compute(compute)
+    if frozen and compiled:
+        raise ValueError("frozen=True arranges weights for TensorFlow's kernels, compiled=True uses XLA's: give one.")
+    if frozen and compute is not None:
+        raise ValueError(f"frozen=True stores weights as they are, compute={compute!r} rounded ones: give one.")
