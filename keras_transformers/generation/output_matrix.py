@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -34,9 +36,10 @@ class OutputMatrix:
         self.add_bias = model.get_layer("output_bias") if config.output_bias else None
         self.transform = transform_of(config, model)
         self.table, self.is_table = None, False  # (V, D), where it is copied
-        self.rounded_head = None
+        self.rounded_head: Any = None
+        self.matrix: Any = None
         if int8_matrix(model.get_layer("token_embedding" if config.tie_embeddings else "lm_head")) is not None:
-            self.rounded_head, self.matrix = head_of(config, model), None
+            self.rounded_head = head_of(config, model)
             return
         if not config.tie_embeddings:
             self.matrix = model.get_layer("lm_head").kernel.value

@@ -12,7 +12,6 @@ from zoo.cli.app import app, examples
 from zoo.terminal.console import step
 from zoo.terminal.options import MaxLength, Model, Prefix, Prompt, TruncateDim
 
-
 Compute = Literal["int8"]
 
 

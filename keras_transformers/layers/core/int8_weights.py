@@ -79,11 +79,12 @@ def int8_matrix(layer: keras.layers.Layer) -> Int8Matrix | None:
 
 
 @contextmanager
-def int8_matrices(matrices: Mapping[keras.layers.Layer, Int8Matrix]) -> Iterator[None]:
+def int8_matrices(matrices: Mapping[keras.layers.Layer, Any]) -> Iterator[None]:
     """Let layers compute with rounded matrices, in functions that are traced inside.
 
     Args:
-        matrices: The matrix of each layer: of a `Dense` the transposed kernel, of a `TokenEmbedding` its table.
+        matrices: The `Int8Matrix` of each layer, the transposed kernel of a `Dense` or the table of a `TokenEmbedding`;
+            or an object with the same methods.
     """
     token = _IN_USE.set({id(layer): matrix for layer, matrix in matrices.items()})
     try:

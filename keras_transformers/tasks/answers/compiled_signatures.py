@@ -43,7 +43,7 @@ def with_compiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
     Signatures that `takes_single_texts` excludes stay as they are.
 
     Args:
-        signatures: Signatures by name; with those of `with_uncompiled`, these stay as they are.
+        signatures: Signatures by name; the signatures without XLA that `with_uncompiled` adds stay as they are.
     """
     fitting = {
         name: signature

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keras_transformers.tasks.answers.compiled_signatures import (
     check_fixed_sizes,
@@ -12,23 +12,16 @@ from keras_transformers.tasks.answers.compiled_signatures import (
     with_compiled,
     with_uncompiled,
 )
-from keras_transformers.tasks.answers.one_pass import TracedService
-from keras_transformers.tasks.answers.readers import GraphReader
 from keras_transformers.tasks.answers.services import check_compute, check_exportable, merged_service
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
-if TYPE_CHECKING:
-    from keras_transformers.tasks.answers.one_pass import OnePass
 
-
-def export_answers(
-    answers: OnePass, folder: str | os.PathLike, frozen: bool, compiled: bool, compute: str | None
-) -> None:
+def export_answers(answers: Any, folder: str | os.PathLike, frozen: bool, compiled: bool, compute: str | None) -> None:
     """Write a SavedModel from strings to predictions: see `OnePass.export`.
 
     Args:
-        answers: The predictions of a task.
+        answers: The predictions of a task, a `OnePass`.
         folder, frozen, compiled, compute: As for `OnePass.export`.
     """
     _check_choices(frozen, compiled, compute)
@@ -37,14 +30,13 @@ def export_answers(
         return
     from keras_transformers.tasks.exports.saved_model import export
 
-    def make() -> TracedService:
+    def make() -> Any:
         signatures = answers.signatures
         if compute is not None:
             signatures = with_uncompiled(signatures)
         if compiled:
             signatures = with_compiled(signatures)
-        reader = GraphReader(answers.setup.text_graph, answers.setup.max_length, padded=compiled)
-        return TracedService(answers.model, signatures, reader, frozen=frozen)
+        return answers.traced_service(signatures, padded=compiled, frozen=frozen)
 
     is_plain = not frozen and not compiled and compute is None
     with merged_service(answers, None if is_plain else make, compute) as service:

@@ -158,7 +158,7 @@ class OnePass:
         """Return a service with the current weights."""
         if not on_tensorflow():
             return PythonService(self.model, self.signatures, PythonReader(self.setup, bucketed=True))
-        return TracedService(self.model, self.signatures, self.graph_reader())
+        return self.traced_service(self.signatures)
 
     def export(
         self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False, compute: str | None = None
@@ -194,9 +194,15 @@ class OnePass:
 
         export_answers(self, folder, frozen, compiled, compute)
 
-    def graph_reader(self) -> GraphReader:
-        """Return the reader of the task in TensorFlow ops."""
-        return GraphReader(self.setup.text_graph, self.setup.max_length)
+    def traced_service(
+        self, signatures: Mapping[str, Signature], padded: bool = False, frozen: bool = False
+    ) -> TracedService:
+        """Return a service on TensorFlow; `padded` as for a `GraphReader`, the others as for a `TracedService`."""
+        return TracedService(self.model, signatures, self.graph_reader(padded), frozen)
+
+    def graph_reader(self, padded: bool = False) -> GraphReader:
+        """Return the reader of the task in TensorFlow ops; `padded` as for a `GraphReader`."""
+        return GraphReader(self.setup.text_graph, self.setup.max_length, padded=padded)
 
 
 @cache

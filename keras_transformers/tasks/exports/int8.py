@@ -28,7 +28,7 @@ SAMPLE = 8, 32  # rows and tokens that activations are measured with
 class Int8Weights:
     """The weights of a model, of which the large matrices and the table of tokens have 8 bits a number.
 
-    Activations are measured with random tokens, whose vectors have the same large channels as those of texts.
+    Activations are measured with random tokens, whose vectors have the same large channels as the vectors of texts.
 
     Args:
         model: The model, which stays as it is.
