@@ -106,7 +106,7 @@ class Program:
             cache = _split_cache(cache, source, self.attends)
 
         end = ops.shape(prompts)[1]
-        room = ops.maximum(ops.max(limit), end) - end if room is None else room
+        room = self.text_places(ops.maximum(ops.max(limit), end)) - end if room is None else room
         cache = cache.in_rings(lengths - 2, self.rings)  # the newest token in it is the last but one
         cache = cache.grown(room if self.cache_increment is None else smaller(room, self.cache_increment), self.rings)
         token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
@@ -146,7 +146,7 @@ class Program:
 
         def grow(count, state):
             is_full = self.needed_places(state) > state.cache.places(self.rings)
-            cache = state.cache.grown(ops.where(is_full, self.cache_increment, 0), self.rings)
+            cache = state.cache.grown(ops.where(is_full, self.more_places(state.cache), 0), self.rings)
             return self.loop(fits, method, request, count, state._replace(cache=cache))
 
         begin = (ops.zeros((), "int32"), state)
@@ -178,6 +178,14 @@ class Program:
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         logits, cache = self.read(state, take_at(state.token_ids, places), places)  # (B, 1, V)
         return method(self, state._replace(cache=cache), without_length(logits), request)
+
+    def text_places(self, tokens: Tensor) -> Tensor:
+        """Return the places that texts get, int32 (), where the longest will have so many tokens."""
+        return tokens
+
+    def more_places(self, cache: Cache) -> Tensor | int | None:
+        """Return the number of places that a full cache gets."""
+        return self.cache_increment
 
     @property
     def pass_tokens(self) -> int:
@@ -272,20 +280,11 @@ def make_program(
     attends = config.kind == "encoder_decoder" and config.cross_attention
     outputs = ("cross_attention_scores",) if attends else ()
     reader, one_step = prefill(config, model), step(config, model, outputs, in_place)
+    read_on = step(config, model, in_place=in_place, padded=True) if config.has_states else one_step
     return Program(
-        reader,
-        one_step,
-        project,
-        config.eos_ids,
-        token_bytes,
-        prescribed,
-        cache_increment,
-        config.cross_attention,
-        config.encoder_vocabulary_size is None,
-        "text_lengths" in reader.input,
-        ring_windows(config),
-        step(config, model, in_place=in_place, padded=True) if config.has_states else one_step,
-    )
+        reader, one_step, project, config.eos_ids, token_bytes, prescribed, cache_increment, config.cross_attention,
+        config.encoder_vocabulary_size is None, "text_lengths" in reader.input, ring_windows(config), read_on,
+    )  # fmt: skip
 
 
 def _split_cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:

@@ -12,8 +12,10 @@ from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
 from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.static_shapes import needs_static_shapes
 from keras_transformers.utils.tensor_types import Tensor
 
+BLOCK = 256  # numbers of a row that are summed together
 COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
 
 
@@ -80,7 +82,7 @@ def keep_top(logits: Tensor, top_k: Tensor, top_p: Tensor, min_p: Tensor) -> Ten
     rank = ops.arange(ops.shape(largest)[1], dtype="int32")
     largest = ops.where(rank < top_k, largest, BANNED)
     probabilities = ops.softmax(largest)
-    before = ops.cumsum(probabilities, axis=-1) - probabilities
+    before = _running_sum(probabilities) - probabilities
     within = ops.logical_or(before < top_p[:, None], top_p[:, None] >= 1)  # sums may round to 1 before the last token
     kept = ops.logical_and(
         ops.logical_and(within, rank < top_k), probabilities >= min_p[:, None] * probabilities[:, :1]
@@ -105,7 +107,7 @@ def keep_typical(logits: Tensor, mass: float) -> Tensor:
     distance = ops.abs(surprise - _entropy(logits))
     order = ops.argsort(distance, axis=-1)
     distances, probabilities = (take_at(x, order) for x in (distance, ops.softmax(logits, axis=-1)))
-    below = ops.sum(ops.cast(ops.cumsum(probabilities, axis=-1) < mass, "int32"), axis=1, keepdims=True)  # (B, 1)
+    below = ops.sum(ops.cast(_running_sum(probabilities) < mass, "int32"), axis=1, keepdims=True)  # (B, 1)
     farthest = take_at(distances, ops.minimum(below, logits.shape[-1] - 1))
     return ops.where(distance > farthest, BANNED, logits)
 
@@ -139,10 +141,25 @@ def _entropy(logits: Tensor) -> Tensor:
 
 
 def _sorted_top(logits: Tensor, number: Tensor) -> Tensor:
-    """Return the largest logits of each row in order; on JAX all of them, as it needs static shapes."""
-    if keras.backend.backend() == "tensorflow":
+    """Return the largest logits of each row in order; all of them where shapes must be static."""
+    if not needs_static_shapes():
         return ops.top_k(logits, number)[0]
     return ops.flip(ops.sort(logits, axis=-1), axis=-1)
+
+
+def _running_sum(x: Tensor) -> Tensor:
+    """Return the sums of the numbers of each row of (B, V) up to each place.
+
+    XLA's own sum on TensorFlow takes V**2 steps, and minutes to compile; here there are products of blocks.
+    """
+    if keras.backend.backend() != "tensorflow" or not needs_static_shapes():
+        return ops.cumsum(x, axis=-1)
+    size = x.shape[-1]
+    blocks = ops.reshape(ops.pad(x, [(0, 0), (0, -size % BLOCK)]), (-1, -(-size // BLOCK), BLOCK))  # (B, N, 256)
+    within = ops.matmul(blocks, ops.triu(ops.ones((BLOCK, BLOCK), x.dtype)))
+    number = blocks.shape[1]
+    before = ops.matmul(ops.tril(ops.ones((number, number), x.dtype), -1), within[:, :, -1:])  # (B, N, 1)
+    return ops.reshape(within + before, (-1, number * BLOCK))[:, :size]
 
 
 def gumbel(seeds: Tensor, vocabulary_size: int) -> Tensor:
@@ -162,7 +179,9 @@ def gumbel(seeds: Tensor, vocabulary_size: int) -> Tensor:
         import tensorflow as tf
 
         uniform = tf.map_fn(
-            lambda seed: tf.random.stateless_uniform((vocabulary_size,), seed), seeds, fn_output_signature=tf.float32
+            lambda seed: tf.random.stateless_uniform((vocabulary_size,), seed, alg="philox"),
+            seeds,
+            fn_output_signature=tf.float32,
         )
     else:
         import jax

@@ -11,6 +11,8 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.generation.compiled_loop import compiled as compiled_program
+from keras_transformers.generation.compiled_loop import padded_length, padded_rows
 from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, parameter_specs, request_of
 from keras_transformers.generation.output_matrix import OutputMatrix
@@ -43,6 +45,7 @@ class GenerationService:
             `ChatReader` for "chat", conversations that are written as text.
         spelling: Text that each token adds.
         prescribed: Generation settings of the checkpoint.
+        compiled: Whether XLA compiles the loop; rows and lengths are then padded, so that there are few programs.
 
     Attributes:
         module: The weights and tables, to be saved.
@@ -57,13 +60,16 @@ class GenerationService:
         readers: Mapping[str, PromptReader | SourceReader],
         spelling: Spelling,
         prescribed: Prescribed,
+        compiled: bool = False,
     ):
+        self.compiled = compiled
         self.readers, self.longest = readers, readers[TEXTS].longest
         self.has_source = config.kind == "encoder_decoder"
         self.output_matrix = OutputMatrix(config, model)
         increment = CACHE_INCREMENT if self.has_source else None
         tables = token_bytes(spelling)
-        self.program = make_program(config, model, tables, self.output_matrix, prescribed, True, increment)
+        program = make_program(config, model, tables, self.output_matrix, prescribed, not compiled, increment)
+        self.program = compiled_program(program, self.longest) if compiled else program
         self.writer = Writer(spelling, begins=self.has_source)
         self.module = tf.Module()
         self.module.graph = readers[TEXTS].graph
@@ -117,7 +123,8 @@ class GenerationService:
         """
         rows = decoding.rows(sequences)
         count = tf.size(text)
-        text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
+        size = padded_rows(count) if self.compiled else tf.maximum(count, 1)  # there is no maximum of nothing
+        text, error, request = tf.nest.map_structure(partial(_with_rows, size), (text, error, request))
         state, request, row_columns = self.start(text, error, rows, request, decoding, form, prefix)
         written = self.advance(state, request, self.longest, decoding).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
@@ -133,10 +140,13 @@ class GenerationService:
         reader: Any = self.readers[form]
         read = partial(reader.behind, prefix.token_ids) if prefix else reader
         prompts = read(text, request.max_new_tokens, error)
+        if self.compiled:
+            request = request._replace(allowed=tf.zeros([tf.size(text), 0], tf.bool))  # none: of a known size for XLA
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
+        source = _padded(prompts.source, reader.max_length) if self.compiled else prompts.source
         state, request = self.program.start(
-            decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source, prefix=prefix
+            decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, source, prefix=prefix
         )
         return state, request, {"truncated": prompts.truncated, "error": prompts.error}
 
@@ -259,11 +269,10 @@ def tiled(request: Request, rows: tf.Tensor) -> Request:
     return tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(request))
 
 
-def _one_at_least(column: tf.Tensor) -> tf.Tensor:
-    """Add a row to a column without rows, as there is no maximum of nothing; nothing is generated for it."""
+def _with_rows(size: tf.Tensor, column: tf.Tensor) -> tf.Tensor:
+    """Return a column with rows of zeros or "" at its end, so that it has so many; nothing is generated for them."""
     shape = tf.shape(column)
-    spare = tf.concat([tf.cast(shape[:1] == 0, tf.int32), shape[1:]], 0)
-    return tf.concat([column, tf.zeros(spare, column.dtype)], 0)
+    return tf.concat([column, tf.zeros(tf.concat([[size - shape[0]], shape[1:]], 0), column.dtype)], 0)
 
 
 def squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tensor]:
@@ -288,6 +297,16 @@ def _any_length(name: str, part: Any) -> tf.TensorSpec:
     if has_places(name):
         shape[2] = None
     return tf.TensorSpec(shape, part.dtype)
+
+
+def _padded(source: dict[str, tf.Tensor], longest: int) -> dict[str, tf.Tensor]:
+    """Return the inputs of the encoder, if there are any, with padding up to one of few lengths."""
+
+    def padded(column: tf.Tensor) -> tf.Tensor:
+        tokens = tf.shape(column)[1]
+        return tf.pad(column, [[0, 0], [0, padded_length(tokens, longest) - tokens]])
+
+    return {name: padded(column) for name, column in source.items()}
 
 
 def _no_errors(texts: Sequence[str]) -> tf.Tensor:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import keras
 import numpy as np
 from keras import ops
 
 from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.static_shapes import needs_static_shapes
 from keras_transformers.utils.tensor_types import Tensor
 
 NO_BYTE = 256  # equals no byte
@@ -65,7 +65,7 @@ def find_stop(tail: Tensor, new: Tensor, stops: StopStrings) -> tuple[Tensor, Te
         (negative: in the tail); `NOWHERE` for none.
     """
     count = ops.sum(ops.cast(new != NO_BYTE, "int32"), axis=1, keepdims=True)
-    if keras.backend.backend() == "tensorflow":  # JAX needs static shapes
+    if not needs_static_shapes():
         new = new[:, : ops.maximum(ops.max(count), 1)]
     window = ops.concatenate([tail, new], axis=1)  # (B, M - 1 + W)
     most = ops.shape(stops.strings)[2]

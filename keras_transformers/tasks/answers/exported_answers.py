@@ -12,7 +12,7 @@ from keras_transformers.tasks.answers.compiled_signatures import (
     with_compiled,
     with_uncompiled,
 )
-from keras_transformers.tasks.answers.services import check_compute, check_exportable, merged_service
+from keras_transformers.tasks.answers.services import check_compiled, check_compute, check_exportable, merged_service
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
@@ -50,9 +50,9 @@ def export_answers(answers: Any, folder: str | os.PathLike, frozen: bool, compil
 
 def _check_choices(frozen: Any, compiled: Any, compute: Any) -> None:
     """Raise a `ValueError` if an option of an export has another type, or two do not go together."""
-    for name, value in {"frozen": frozen, "compiled": compiled}.items():
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be True or False: received {value!r}.")
+    if not isinstance(frozen, bool):
+        raise ValueError(f"frozen must be True or False: received {frozen!r}.")
+    check_compiled(compiled)
     check_compute(compute)
     if frozen and compiled:
         raise ValueError("frozen=True arranges weights for TensorFlow's kernels, compiled=True uses XLA's: give one.")

@@ -130,13 +130,17 @@ class WritingSetup:
         longest = longest_text(self.setup.config, self.setup.max_length)
         return make_decoding(num_beams, prompt_lookup, longest), num_sequences
 
-    def make_service(self) -> Any:
-        """Return a service with the current weights: reader, program and writer of the backend."""
+    def make_service(self, **options: Any) -> Any:
+        """Return a service with the current weights: reader, program and writer of the backend.
+
+        Args:
+            **options: Options of a `GenerationService`.
+        """
         setup, (readers, service, tokens) = self.setup, generation_backend(self.setup)
         classes = {TEXTS: readers.PromptReader, CHATS: readers.ChatReader}
         classes = {TEXTS: readers.SourceReader} if self.has_source else classes
         forms = {form: reader_class(setup.config, tokens, setup.max_length) for form, reader_class in classes.items()}
-        return service(setup.config, self.model, forms, self.spelling, self.prescribed())
+        return service(setup.config, self.model, forms, self.spelling, self.prescribed(), **options)
 
     def form_of(self, special_tokens: bool) -> str:
         """Return the form of texts, by whether the tokenizer adds special tokens."""

@@ -15,7 +15,13 @@ from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, ch
 from keras_transformers.tasks.answers.guided_answers import answer_guided, make_grammar, stream_guided
 from keras_transformers.tasks.answers.likelihoods import ScoredWriting
 from keras_transformers.tasks.answers.progress import Progress
-from keras_transformers.tasks.answers.services import check_compute, check_counts, check_exportable, merged_service
+from keras_transformers.tasks.answers.services import (
+    check_compiled,
+    check_compute,
+    check_counts,
+    check_exportable,
+    merged_service,
+)
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
@@ -206,6 +212,7 @@ class Writing(ScoredWriting):
         prompt_lookup: int | None = None,
         num_sequences: int = 1,
         prefix: str | None = None,
+        compiled: bool = False,
         compute: str | None = None,
         more: Callable[..., dict[str, Any]] | None = None,
         examples: Mapping[str, Any] = NO_EXAMPLES,
@@ -226,6 +233,9 @@ class Writing(ScoredWriting):
             stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
             prefix: As for `generate`: its state is stored, and a server never reads it.
+            compiled: Whether XLA compiles the generation: rows are padded to powers of two, lengths to one of few. The
+                first request of each size takes some seconds more, for which there are warm-up requests of one text.
+                The server needs XLA. Not with `prompt_lookup`.
             compute: `"int8"` to round matrices and the table of tokens to 8 bits, and the activations before each
                 product: on a CPU the weights are read in a quarter of the time. The server needs XLA. None for the
                 dtype of the model.
@@ -236,6 +246,7 @@ class Writing(ScoredWriting):
             ValueError: The backend is not TensorFlow, an option is out of range, or the folder holds something else.
         """
         check_compute(compute)
+        check_compiled(compiled, prompt_lookup)
         check_exportable()
         if not is_chief(strategy_of(self.model)):
             return
@@ -246,7 +257,8 @@ class Writing(ScoredWriting):
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         ids = None if prefix is None else self.prefix_ids(prefix, True, request)
-        with merged_service(self, compute=compute) as service:
+        make = partial(self.make_service, compiled=True) if compiled else None
+        with merged_service(self, make, compute) as service:
             service.output_matrix.refresh()
             if ids is not None:
                 service = service.storing()
