@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from generating import causal_lm, lively
 
-from keras_transformers.generation.chat_service import _behind, conversation_errors
+from keras_transformers.generation.serving.chat_service import _behind, conversation_errors
 from keras_transformers.tasks import Task
 from keras_transformers.text.chat.template import ChatTemplate, with_template
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from generating import causal_lm
 
-from keras_transformers.generation.graph_text import first_error, num_special, stop_bytes
+from keras_transformers.generation.serving.graph_text import first_error, num_special, stop_bytes
 from keras_transformers.generation.stop import stop_strings
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.graph.compile import compile_text

@@ -7,7 +7,7 @@ from arrays import normal
 from generating import small_generator
 from translating import seq2seq_lm
 
-from keras_transformers.generation.output_matrix import OutputMatrix
+from keras_transformers.generation.serving.output_matrix import OutputMatrix
 from keras_transformers.heads.language_model import head_of
 
 FAMILIES = {

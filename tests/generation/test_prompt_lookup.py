@@ -13,7 +13,7 @@ import zoo
 from keras_transformers.families import marian, t5, transformer
 from keras_transformers.generation.decoding import make_decoding
 from keras_transformers.generation.prompt_lookup import LONGEST, NO_GUESS, SHORTEST, guess
-from keras_transformers.generation.service import CACHE_INCREMENT
+from keras_transformers.generation.serving.service import CACHE_INCREMENT
 from keras_transformers.tasks import Task
 
 SIZES = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 128, "eos_ids": [2], "pad_id": 0}

@@ -8,7 +8,8 @@ import tensorflow as tf
 from generating import causal_lm
 from translating import make_sources, seq2seq_lm, text_of
 
-from keras_transformers.generation import graph_text, python_text
+from keras_transformers.generation import python_text
+from keras_transformers.generation.serving import graph_text
 from keras_transformers.generation.spelling import spell
 from keras_transformers.generation.state import BEYOND, Written
 

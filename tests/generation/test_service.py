@@ -8,9 +8,9 @@ import tensorflow as tf
 from generating import causal_lm
 
 from keras_transformers.generation.decoding import SAMPLES
-from keras_transformers.generation.graph_text import request_of
 from keras_transformers.generation.prompts import TEXTS
 from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
+from keras_transformers.generation.serving.graph_text import request_of
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def texts_of(spelling: Spelling, state: State, begins: bool) -> list[str]:
     """By Python, and on TensorFlow by its ops too."""
     contents = PythonWriter(spelling, begins)(state.written)
     if keras.backend.backend() == "tensorflow":
-        from keras_transformers.generation.graph_text import Writer
+        from keras_transformers.generation.serving.graph_text import Writer
 
         assert Writer(spelling, begins)(state.written).numpy().tolist() == contents
     return [content.decode("utf-8", "replace") for content in contents]

@@ -13,7 +13,7 @@ import zoo
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
 from keras_transformers.generation.decoding import Decoding
-from keras_transformers.generation.service import CACHE_INCREMENT
+from keras_transformers.generation.serving.service import CACHE_INCREMENT
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 

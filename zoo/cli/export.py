@@ -30,7 +30,10 @@ def export(
     truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
     compiled: Annotated[
-        bool, Option(help="Let XLA compute the answer to a single text: faster on a CPU without AVX-512.")
+        bool,
+        Option(
+            help="Let XLA compute new texts, or the answer to a single text, for a server whose TensorFlow has XLA."
+        ),
     ] = False,
     compute: Annotated[
         Compute | None, Option(help="Round weights and activations to 8 bits, for a server whose TensorFlow has XLA.")
@@ -44,11 +47,7 @@ def export(
         task = load(model, max_length=max_length, default_prompt=prompt, truncate_dim=truncate_dim)
     if prefix is not None and not task.kind.writes_text:
         raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
-    if compiled and task.kind.writes_text:
-        raise ValueError(
-            f"--compiled is not for models that write texts: {model} is made for {task.name}. Leave it out."
-        )
-    options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {"compiled": compiled}
-    options["compute"] = compute
+    options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {}
+    options |= {"compiled": compiled, "compute": compute}
     with step(f"export {folder}"):
         task.export(folder, **options)

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_transformers.generation import prompts
-from keras_transformers.generation.graph_text import SourceReader
+from keras_transformers.generation.serving.graph_text import SourceReader
 from keras_transformers.tasks.answers.score_rows import PROBLEMS, Plan, RowFacts, plan_rows
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.text.graph.compile import TextGraph

@@ -97,8 +97,8 @@ def generation_backend(setup: Setup) -> tuple[ModuleType, Callable[..., Any], Te
         setup: Setup of the task.
     """
     if on_tensorflow():
-        from keras_transformers.generation import graph_text
-        from keras_transformers.generation.service import GenerationService
+        from keras_transformers.generation.serving import graph_text
+        from keras_transformers.generation.serving.service import GenerationService
 
         return graph_text, GenerationService, setup.text_graph
     from keras_transformers.generation import python_text

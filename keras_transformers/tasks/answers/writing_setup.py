@@ -168,7 +168,7 @@ class WritingSetup:
         """
         if not self.setup.config.eos_ids or decoding.prompt_lookup is not None:
             return {}
-        from keras_transformers.generation.graph_choices import GraphChoices, choose_signature
+        from keras_transformers.generation.serving.graph_choices import GraphChoices, choose_signature
 
         choices = GraphChoices(self.choice_reader, self.setup.graph_of(self.target), self.choice_room)
         service.module.choice_tables = choices.graph

@@ -268,4 +268,8 @@ class Writing(ScoredWriting):
             functions |= self.choose_functions(service, request, num_sequences, decoding)
             functions |= self.score_functions(service.module)
             values = {**request._asdict(), **CHOICE_EXAMPLES, "stop": [list(self.stop_of(stop))], **examples}
-            export(folder, service.module, functions, values)
+            requests = {}
+            if compiled:
+                texts = service.warm_up_texts(int(request.max_new_tokens[0]))
+                requests["serving_default"] = [{"text": [text]} for text in texts]
+            export(folder, service.module, functions, values, requests=requests)

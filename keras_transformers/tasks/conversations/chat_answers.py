@@ -196,7 +196,7 @@ class ChatWriting(Writing):
         """Return a function that returns the signatures of conversations; None if there are none."""
         if chat is False or (chat is None and not has_template(self.setup.tokenizer)):
             return None
-        from keras_transformers.generation.chat_service import CompiledTemplate, check_inputs
+        from keras_transformers.generation.serving.chat_service import CompiledTemplate, check_inputs
 
         check_inputs(inputs)
         try:

@@ -11,7 +11,8 @@ import tensorflow as tf
 from truncating import TEXTS, WORDS, write
 
 from keras_transformers.families import bert, gpt2, transformer
-from keras_transformers.generation import graph_text, python_text
+from keras_transformers.generation import python_text
+from keras_transformers.generation.serving import graph_text
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.inputs.context_windows import Windows, encode_windows
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels

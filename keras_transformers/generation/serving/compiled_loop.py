@@ -28,7 +28,8 @@ class CompiledProgram(Program):
     def loop(
         self, goes_on: Callable, method: Method, request: Request, count: tf.Tensor, state: State
     ) -> tuple[tf.Tensor, State]:
-        """Take turns as long as a condition holds: see `Program.loop`."""
+        """Take turns as long as a condition holds: see `Program.loop`. All tokens are allowed."""
+        request = request._replace(allowed=tf.zeros([tf.shape(state.lengths)[0], 0], tf.bool))  # of a known size
 
         def run(count, state, request):
             return super(CompiledProgram, self).loop(goes_on, method, request, count, state)

@@ -11,26 +11,41 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.compiled_loop import compiled as compiled_program
-from keras_transformers.generation.compiled_loop import padded_length, padded_rows
 from keras_transformers.generation.decoding import SAMPLES, Decoding
-from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, parameter_specs, request_of
-from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import TEXTS, check_answer
-from keras_transformers.generation.request import Request, make_request, sampling_parameters_of
+from keras_transformers.generation.request import Request, sampling_parameters_of
+from keras_transformers.generation.serving.columns import (
+    COUNT,
+    ERROR,
+    REQUEST,
+    STOP,
+    TEXT,
+    no_errors,
+    padded_source,
+    prefix_specs,
+    request_tensors,
+    squeezed,
+    tiled,
+    with_rows_of_zeros,
+)  # fmt: skip
+from keras_transformers.generation.serving.compiled_loop import compiled as compiled_program
+from keras_transformers.generation.serving.compiled_loop import padded_lengths, padded_rows
+from keras_transformers.generation.serving.graph_text import (
+    PromptReader,
+    SourceReader,
+    Writer,
+    parameter_specs,
+    request_of,
+)
+from keras_transformers.generation.serving.output_matrix import OutputMatrix
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stream import pieces_of
-from keras_transformers.layers.attention.cache import has_places
 from keras_transformers.text.strings import decoded
 
-TEXT = tf.TensorSpec([None], tf.string, name="text")
-STOP = tf.TensorSpec([None, None], tf.string, name="stop")
-ERROR, COUNT = tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32)
-REQUEST = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), make_request(1, ["a"], {0: 0.0}, {}))
 # Places; a cache for the longest text would be carried, and with beams copied, at each step beside an encoder.
 CACHE_INCREMENT = 32
 
@@ -124,7 +139,7 @@ class GenerationService:
         rows = decoding.rows(sequences)
         count = tf.size(text)
         size = padded_rows(count) if self.compiled else tf.maximum(count, 1)  # there is no maximum of nothing
-        text, error, request = tf.nest.map_structure(partial(_with_rows, size), (text, error, request))
+        text, error, request = tf.nest.map_structure(partial(with_rows_of_zeros, size), (text, error, request))
         state, request, row_columns = self.start(text, error, rows, request, decoding, form, prefix)
         written = self.advance(state, request, self.longest, decoding).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
@@ -140,11 +155,9 @@ class GenerationService:
         reader: Any = self.readers[form]
         read = partial(reader.behind, prefix.token_ids) if prefix else reader
         prompts = read(text, request.max_new_tokens, error)
-        if self.compiled:
-            request = request._replace(allowed=tf.zeros([tf.size(text), 0], tf.bool))  # none: of a known size for XLA
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
-        source = _padded(prompts.source, reader.max_length) if self.compiled else prompts.source
+        source = padded_source(prompts.source, reader.max_length) if self.compiled else prompts.source
         state, request = self.program.start(
             decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, source, prefix=prefix
         )
@@ -166,7 +179,7 @@ class GenerationService:
                 lambda text, error, sequences, request, prefix: origin.write(
                     text, error, sequences, request, decoding, form, prefix
                 ),
-                input_signature=[TEXT, ERROR, COUNT, REQUEST, _specs(prefix)],
+                input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
                 autograph=False,
             )
         return self._runs[key](text, error, sequences, request, prefix)
@@ -176,8 +189,8 @@ class GenerationService:
     ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         self.output_matrix.refresh()
-        text, error = tf.constant(texts, tf.string), _no_errors(texts)
-        columns = self.run(text, error, sequences, _tensors(request), decoding, form)
+        text, error = tf.constant(texts, tf.string), no_errors(texts)
+        columns = self.run(text, error, sequences, request_tensors(request), decoding, form)
         return {name: decoded(column.numpy()).tolist() for name, column in squeezed(columns, sequences).items()}
 
     def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS) -> Iterator[str]:
@@ -202,8 +215,8 @@ class GenerationService:
     ) -> tuple[State, Request, dict[str, list]]:
         """Return state and request before the first token of a sample, and the errors and cuts of each text."""
         self.output_matrix.refresh()
-        text, error = tf.constant(texts, tf.string), _no_errors(texts)
-        state, rows, columns = self._start(form)(text, error, 1, _tensors(request), self.prefixes.get(form, ()))
+        text, error = tf.constant(texts, tf.string), no_errors(texts)
+        state, rows, columns = self._start(form)(text, error, 1, request_tensors(request), self.prefixes.get(form, ()))
         return state, rows, {name: decoded(column.numpy()).tolist() for name, column in columns.items()}
 
     def turn(self, state: State, request: Request) -> State:
@@ -222,7 +235,7 @@ class GenerationService:
                 lambda text, error, number, request, prefix: origin.start(
                     text, error, number, request, SAMPLES, form, prefix
                 ),
-                input_signature=[TEXT, ERROR, COUNT, REQUEST, _specs(prefix)],
+                input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
                 autograph=False,
             )
         return self._starts[key]
@@ -262,52 +275,11 @@ class GenerationService:
             "generate": tf.function(generate, input_signature=[TEXT, STOP, *specs], autograph=False),
         }
 
-
-def tiled(request: Request, rows: tf.Tensor) -> Request:
-    """Return a request of one row for so many rows."""
-    # `tf.repeat` takes 31 operations for each parameter, this 6.
-    return tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(request))
-
-
-def _with_rows(size: tf.Tensor, column: tf.Tensor) -> tf.Tensor:
-    """Return a column with rows of zeros or "" at its end, so that it has so many; nothing is generated for them."""
-    shape = tf.shape(column)
-    return tf.concat([column, tf.zeros(tf.concat([[size - shape[0]], shape[1:]], 0), column.dtype)], 0)
-
-
-def squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tensor]:
-    """Return columns (B,) rather than (B, 1) where there is one text for each prompt."""
-    return {name: x[:, 0] if sequences == 1 and x.shape.rank == 2 else x for name, x in columns.items()}
-
-
-def _tensors(request: Request) -> Request:
-    return tf.nest.map_structure(lambda spec, column: tf.constant(column, spec.dtype), REQUEST, request)
-
-
-def _specs(prefix: Any) -> Any:
-    """Return the specs of prefixes of any length."""
-    if not prefix:
-        return ()
-    blocks = [{name: _any_length(name, x) for name, x in block.items()} for block in prefix.blocks]
-    return Prefix(tf.TensorSpec([None], tf.int32), blocks)
-
-
-def _any_length(name: str, part: Any) -> tf.TensorSpec:
-    shape = [*part.shape]
-    if has_places(name):
-        shape[2] = None
-    return tf.TensorSpec(shape, part.dtype)
-
-
-def _padded(source: dict[str, tf.Tensor], longest: int) -> dict[str, tf.Tensor]:
-    """Return the inputs of the encoder, if there are any, with padding up to one of few lengths."""
-
-    def padded(column: tf.Tensor) -> tf.Tensor:
-        tokens = tf.shape(column)[1]
-        return tf.pad(column, [[0, 0], [0, padded_length(tokens, longest) - tokens]])
-
-    return {name: padded(column) for name, column in source.items()}
-
-
-def _no_errors(texts: Sequence[str]) -> tf.Tensor:
-    return tf.constant([""] * len(texts), tf.string)
+    def warm_up_texts(self, new_tokens: int) -> list[str]:
+        """Return a text for each number of places that XLA compiles a program for; `new_tokens` are generated."""
+        reader, sample = self.readers[TEXTS], 64
+        prompts = reader(tf.constant(["a " * sample]), tf.constant([1]), tf.constant([""]))
+        tokens = [*prompts.source.values(), prompts.token_ids][0].shape[1] / sample  # of a word
+        own = 0 if self.has_source else new_tokens
+        sizes = [int((0.75 * length - own) / tokens) for length in padded_lengths(reader.max_length)]
+        return ["a " * words for words in sorted({1, *(words for words in sizes if words > 1)})]

@@ -7,9 +7,10 @@ from typing import Any
 import tensorflow as tf
 
 from keras_transformers.generation.decoding import Decoding
-from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.service import TEXT, GenerationService, squeezed, tiled
+from keras_transformers.generation.serving.columns import TEXT, squeezed, tiled
+from keras_transformers.generation.serving.graph_text import Writer, first_error, stop_bytes
+from keras_transformers.generation.serving.service import GenerationService
 from keras_transformers.generation.state import BEYOND, Written
 from keras_transformers.generation.text_choices import NO_ID, ChoiceReader
 from keras_transformers.text.graph.compile import TextGraph

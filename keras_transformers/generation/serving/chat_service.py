@@ -9,10 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.generation.decoding import Decoding
-from keras_transformers.generation.graph_text import first_error, parameter_specs, request_of
 from keras_transformers.generation.prompts import CHATS
 from keras_transformers.generation.request import Request, sampling_parameters_of
-from keras_transformers.generation.service import STOP, GenerationService, squeezed, tiled
+from keras_transformers.generation.serving.columns import STOP, squeezed, tiled
+from keras_transformers.generation.serving.graph_text import first_error, parameter_specs, request_of
+from keras_transformers.generation.serving.service import GenerationService
 from keras_transformers.text.chat.compiled_chat import compile_chat
 from keras_transformers.text.chat.template import ChatTemplate
 from keras_transformers.utils.untrusted import shown

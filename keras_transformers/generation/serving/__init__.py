@@ -1,0 +1,1 @@
+"""Generation as TensorFlow functions from text to text, which `generate` calls and exports save."""
