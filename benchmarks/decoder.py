@@ -1,9 +1,10 @@
 """Generation speed of a GPT-2 size, ours against keras-nlp, torch (transformers) and CTranslate2, in one run.
 
-    python benchmarks/decoder.py [--batches 1 8] [--layers 12] [--turns 5] [--peers ours keras-nlp torch ctranslate2]
+    python benchmarks/decoder.py [--batches 1 8] [--layers 12] [--turns 5] [--peers ours export torch]
 
 Random weights; 32 tokens of prompt, 128 new ones, greedy. Turns are interleaved: read the ratios. `ours` takes text and
-gives text, `export` is the same in a SavedModel; the peers take and give token ids. Two threads each.
+gives text, `export` is the same in a SavedModel, `compiled` and `int8` are exports with these options; the peers take
+and give token ids. Two threads each.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from turns import compare
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 PROMPT, NEW, VOCABULARY = 32, 128, 50257
-PEERS = ("ours", "bfloat16", "export", "keras-nlp", "torch", "ctranslate2")
 SIZES = {"num_heads": 12, "hidden_dim": 768, "max_length": 1024}
 
 
@@ -48,14 +48,14 @@ class Ours:
 
 
 class Exported(Ours):
-    """The same, exported and loaded."""
+    """The same, exported with these options, and loaded."""
 
-    def __init__(self, layers: int):
+    def __init__(self, layers: int, **options):
         import tensorflow as tf
 
         super().__init__(layers)
         with tempfile.TemporaryDirectory() as folder:
-            self.task.export(f"{folder}/1", max_new_tokens=NEW)
+            self.task.export(f"{folder}/1", max_new_tokens=NEW, **options)
             self.loaded = tf.saved_model.load(f"{folder}/1")
         self.constant = tf.constant
 
@@ -103,9 +103,9 @@ class Torch:
 
 
 class CTranslate2(Torch):
-    """The same weights in CTranslate2, float32."""
+    """The same weights in CTranslate2."""
 
-    def __init__(self, layers: int):
+    def __init__(self, layers: int, **options):
         super().__init__(layers)
         import ctranslate2
         from tokenizers import Tokenizer, models
@@ -119,7 +119,7 @@ class CTranslate2(Torch):
             self.model.save_pretrained(f"{folder}/hf")
             tokenizer.save_pretrained(f"{folder}/hf")
             ctranslate2.converters.TransformersConverter(f"{folder}/hf").convert(f"{folder}/ct2")
-            self.generator = ctranslate2.Generator(f"{folder}/ct2", inter_threads=1, intra_threads=2)
+            self.generator = ctranslate2.Generator(f"{folder}/ct2", inter_threads=1, intra_threads=2, **options)
 
     def __call__(self, batch: int) -> None:
         prompts = [[f"t{7 * i + row}" for i in range(PROMPT)] for row in range(batch)]
@@ -132,9 +132,13 @@ MAKERS: dict[str, Callable[[int], Callable[[int], None]]] = {
     "ours": Ours,
     "bfloat16": lambda layers: Ours(layers, "bfloat16"),
     "export": Exported,
+    "compiled": partial(Exported, compiled=True),
+    "int8": partial(Exported, compute="int8"),
+    "compiled int8": partial(Exported, compiled=True, compute="int8"),
     "keras-nlp": KerasNLP,
     "torch": Torch,
     "ctranslate2": CTranslate2,
+    "ctranslate2 int8": partial(CTranslate2, compute_type="int8"),
 }
 
 
@@ -143,7 +147,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--peers", nargs="+", choices=MAKERS, default=list(MAKERS))
     arguments = parser.parse_args()
     made = {name: MAKERS[name](arguments.layers) for name in arguments.peers}
     for batch in arguments.batches:

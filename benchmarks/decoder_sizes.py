@@ -1,13 +1,14 @@
 """Decoders at their real sizes with random bfloat16 weights: memory of a load, speed, size of an export.
 
     python benchmarks/decoder_sizes.py FOLDER [--models qwen3_0.6b llama3.2_1b] [--dtypes bfloat16 float32]
-        [--what load speed export] [--batches 1 8] [--prompt 128] [--new 64] [--turns 3]
+        [--what load speed export] [--batches 1 8] [--prompt 128] [--new 64] [--turns 3] [--exports "compiled int8"]
 
 Writes each model into a folder of FOLDER first, if it is not there. Each load is a process of its own: seconds, the
 peak of resident memory beyond the imports (pages of the mapped file are among them) and the ratio of both peaks to the
 weights in the dtype that was asked for: what no file backs, and all. Speed is of greedy texts, in turns, beside
 transformers on torch with the same folder, and llama.cpp with the same weights in BF16 and Q8_0 where it is installed
-(`llama_cpp_peer.py`); all take the threads of OMP_NUM_THREADS. Needs for the peer `pip install transformers torch`.
+(`llama_cpp_peer.py`), and of exports with these options; all take the threads of OMP_NUM_THREADS. Needs for the peer
+`pip install transformers torch`.
 """
 
 from __future__ import annotations
@@ -189,6 +190,18 @@ def measure_speed(folder: str, dtype: str, options: argparse.Namespace) -> None:
         ids = tokenizer(prompts(batch, options.prompt), return_tensors="np")["input_ids"]
         return tokenizer.batch_decode(model(ids, options.new))
 
+    served = {}
+    for name, more in {"compiled": {}, "compiled int8": {"compute": "int8"}}.items():
+        if name in options.exports:
+            with tempfile.TemporaryDirectory() as temporary:
+                task.export(f"{temporary}/1", compiled=True, max_new_tokens=options.new, **more)
+                served[name] = tf.saved_model.load(f"{temporary}/1")
+
+    def of_export(batch: int, model: object) -> list[str]:
+        answer = model.signatures["serving_default"](text=tf.constant(prompts(batch, options.prompt)))
+        assert (answer["num_tokens"].numpy() == options.new).all()
+        return [text.decode() for text in answer["generated_text"].numpy()]
+
     models = {}
     if importlib.util.find_spec("llama_cpp"):
         length = options.prompt + options.new
@@ -202,7 +215,11 @@ def measure_speed(folder: str, dtype: str, options: argparse.Namespace) -> None:
         for name, model in models.items():
             same = sum(text == other for text, other in zip(texts, of_llama(batch, model), strict=True))
             print(f"{name}: {same} of {batch} texts equal", flush=True)
+        for name, model in served.items():
+            same = sum(text == other for text, other in zip(texts, of_export(batch, model), strict=True))
+            print(f"{name}: {same} of {batch} texts equal", flush=True)
         runs = {"transformers": partial(theirs, batch), "ours": partial(ours, batch)}
+        runs |= {name: partial(of_export, batch, model) for name, model in served.items()}
         runs |= {name: partial(of_llama, batch, model) for name, model in models.items()}
         compare(runs, options.turns, batch * options.new, "tokens")
 
@@ -229,6 +246,7 @@ def main() -> None:
     parser.add_argument("--prompt", type=int, default=128)
     parser.add_argument("--new", type=int, default=64)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--exports", nargs="*", choices=("compiled", "compiled int8"), default=["compiled int8"])
     parser.add_argument("--one", action="store_true", help="measure in this process")
     options = parser.parse_args()
     for model, dtype, what in product(options.models, options.dtypes, options.what):
@@ -240,6 +258,7 @@ def main() -> None:
             {"load": measure_load, "speed": measure_speed, "export": measure_export}[what](folder, dtype, *more)
             continue
         rest = [*map(str, ("--batches", *options.batches, "--prompt", options.prompt, "--new", options.new))]
+        rest += ["--exports", *options.exports]
         print(f"{model} {dtype} {what}", flush=True)
         chosen = ["--models", model, "--dtypes", dtype, "--what", what, "--turns", str(options.turns), *rest]
         subprocess.run([sys.executable, __file__, str(options.folder), *chosen, "--one"], check=True)

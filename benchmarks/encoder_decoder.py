@@ -17,6 +17,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -57,14 +58,14 @@ class Ours:
 
 
 class Exported(Ours):
-    """The same, exported and loaded."""
+    """The same, exported with these options, and loaded."""
 
-    def __init__(self, layers: int):
+    def __init__(self, layers: int, **options):
         import tensorflow as tf
 
         super().__init__(layers)
         with tempfile.TemporaryDirectory() as folder:
-            self.task.export(f"{folder}/1", num_beams=BEAMS, max_new_tokens=NEW, min_new_tokens=NEW)
+            self.task.export(f"{folder}/1", num_beams=BEAMS, max_new_tokens=NEW, min_new_tokens=NEW, **options)
             self.loaded = tf.saved_model.load(f"{folder}/1")
         self.constant = tf.constant
 
@@ -131,9 +132,9 @@ class Torch:
 
 
 class CTranslate2(Torch):
-    """The same weights in CTranslate2, float32."""
+    """The same weights in CTranslate2."""
 
-    def __init__(self, layers: int):
+    def __init__(self, layers: int, **options):
         super().__init__(layers)
         import ctranslate2
         from tokenizers import Tokenizer, models
@@ -147,7 +148,7 @@ class CTranslate2(Torch):
             self.model.save_pretrained(f"{folder}/hf")
             tokenizer.save_pretrained(f"{folder}/hf")
             ctranslate2.converters.TransformersConverter(f"{folder}/hf").convert(f"{folder}/ct2")
-            self.translator = ctranslate2.Translator(f"{folder}/ct2", inter_threads=1, intra_threads=2)
+            self.translator = ctranslate2.Translator(f"{folder}/ct2", inter_threads=1, intra_threads=2, **options)
 
     def __call__(self) -> None:
         rows = [[f"t{number}" for number in [*ids, 0]] for ids in sources()]
@@ -157,7 +158,10 @@ class CTranslate2(Torch):
 
 
 TRANSLATORS: dict[str, Callable[[int], Callable[[], None]]] = {
-    "ours": Ours, "export": Exported, "torch": Torch, "keras-nlp": KerasNLP, "ctranslate2": CTranslate2,
+    "ours": Ours, "export": Exported, "compiled": partial(Exported, compiled=True),
+    "int8": partial(Exported, compute="int8"), "compiled int8": partial(Exported, compiled=True, compute="int8"),
+    "torch": Torch, "keras-nlp": KerasNLP, "ctranslate2": CTranslate2,
+    "ctranslate2 int8": partial(CTranslate2, compute_type="int8"),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One text at a time through an exported sentence encoder: plain, frozen and compiled by XLA, beside peers.
+"""One text at a time through an exported sentence encoder: plain, frozen, compiled by XLA and in 8 bits, beside peers.
 
     python benchmarks/one_text.py [--model FOLDER] [--turns 40] [--words 13] [--threads 1] [--peers LiteRT onnxruntime]
 
@@ -120,8 +120,8 @@ def main() -> None:
     source = arguments.model or packaged()
     task = zoo.load(str(source), "sentence_embedding")
     with tempfile.TemporaryDirectory() as temporary:
-        options: dict[str, dict[str, bool]] = {"variables": {}, "frozen": {"frozen": True}}
-        options["compiled"] = {"compiled": True}
+        options: dict[str, dict[str, Any]] = {"variables": {}, "frozen": {"frozen": True}}
+        options |= {"compiled": {"compiled": True}, "int8": {"compiled": True, "compute": "int8"}}
         folders = {name: Path(temporary, name) for name in options}
         for name, folder in folders.items():
             task.export(folder, **options[name])

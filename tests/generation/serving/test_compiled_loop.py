@@ -168,7 +168,7 @@ def test_warm_up_requests_are_of_every_length(task, folder):
 
 def test_filters_do_not_depend_on_static_shapes():
     logits = np.random.default_rng(0).normal(size=(3, 300)).astype("float32") * 3
-    filters = np.array([0, 7, 40]), np.array([0.8, 1.0, 0.6], "float32"), np.array([0.0, 0.0, 0.1], "float32")
+    filters = np.array([0, 7, 40], "int32"), np.array([0.8, 1.0, 0.6], "float32"), np.array([0.0, 0.0, 0.1], "float32")
     expected, sums = keep_top(logits, *filters), np.cumsum(logits, axis=-1)
     with static_shapes():
         np.testing.assert_array_equal(keep_top(logits, *filters), expected)
