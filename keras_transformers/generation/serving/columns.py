@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from keras_transformers.generation.prefix import Prefix
 from keras_transformers.generation.request import Request, make_request
-from keras_transformers.generation.serving.compiled_loop import padded_length
+from keras_transformers.generation.serving.compiled_loop import padded_length, power_of_two
+from keras_transformers.generation.stop import StopStrings
 from keras_transformers.layers.attention.cache import has_places
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
@@ -63,6 +64,21 @@ def padded_source(source: dict[str, tf.Tensor], longest: int) -> dict[str, tf.Te
         return tf.pad(column, [[0, 0], [0, padded_length(tokens, longest) - tokens]])
 
     return {name: padded(column) for name, column in source.items()}
+
+
+def padded_request(request: Request) -> Request:
+    """Return a request with room for more and longer stop strings and choices, up to one of few sizes."""
+
+    def more(size: tf.Tensor) -> tf.Tensor:
+        return tf.where(size == 0, 0, power_of_two(size) - size)
+
+    (_, strings, longest), (_, choices, most) = (
+        tf.unstack(tf.shape(x)) for x in (request.stop.strings, request.choices)
+    )
+    added = [[0, 0], [0, more(strings)]]
+    stop = StopStrings(tf.pad(request.stop.strings, [*added, [more(longest), 0]]), tf.pad(request.stop.lengths, added))
+    padded = tf.pad(request.choices, [[0, 0], [0, more(choices)], [0, more(most)]], constant_values=-1)
+    return request._replace(stop=stop, choices=padded)
 
 
 def no_errors(texts: Sequence[str]) -> tf.Tensor:

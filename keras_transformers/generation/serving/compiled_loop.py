@@ -17,7 +17,8 @@ SHORTEST = 32
 
 @dataclass(frozen=True)
 class CompiledProgram(Program):
-    """A program whose loop XLA compiles, for each number of rows, of places of texts and of places of the cache.
+    """A program whose loop XLA compiles, for each number of rows, of places of texts and of the cache, and for
+    each size of stop strings and choices.
 
     Args:
         longest: Longest text of the model, in tokens.
@@ -82,13 +83,13 @@ def padded_length(tokens: tf.Tensor, longest: int) -> tf.Tensor:
     return tf.maximum(lengths[tf.searchsorted(lengths[:-1], [tokens])[0]], tokens)
 
 
-def padded_rows(rows: tf.Tensor) -> tf.Tensor:
-    """Return the number of rows, int32 (), that so many are padded to: the next power of two.
+def power_of_two(number: tf.Tensor) -> tf.Tensor:
+    """Return the least power of two that is no less than a number, int32 ().
 
     Example:
 
-    >>> [int(padded_rows(rows)) for rows in (0, 1, 2, 5, 64, 65)]
+    >>> [int(power_of_two(number)) for number in (0, 1, 2, 5, 64, 65)]
     [1, 1, 2, 8, 64, 128]
     """
     powers = tf.constant([2**power for power in range(31)])
-    return powers[tf.searchsorted(powers, [rows])[0]]
+    return powers[tf.searchsorted(powers, [number])[0]]

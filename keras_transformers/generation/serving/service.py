@@ -24,6 +24,7 @@ from keras_transformers.generation.serving.columns import (
     STOP,
     TEXT,
     no_errors,
+    padded_request,
     padded_source,
     prefix_specs,
     request_tensors,
@@ -32,7 +33,7 @@ from keras_transformers.generation.serving.columns import (
     with_rows_of_zeros,
 )  # fmt: skip
 from keras_transformers.generation.serving.compiled_loop import compiled as compiled_program
-from keras_transformers.generation.serving.compiled_loop import padded_lengths, padded_rows
+from keras_transformers.generation.serving.compiled_loop import padded_lengths, power_of_two
 from keras_transformers.generation.serving.graph_text import (
     PromptReader,
     SourceReader,
@@ -138,7 +139,7 @@ class GenerationService:
         """
         rows = decoding.rows(sequences)
         count = tf.size(text)
-        size = padded_rows(count) if self.compiled else tf.maximum(count, 1)  # there is no maximum of nothing
+        size = power_of_two(count) if self.compiled else tf.maximum(count, 1)  # there is no maximum of nothing
         text, error, request = tf.nest.map_structure(partial(with_rows_of_zeros, size), (text, error, request))
         state, request, row_columns = self.start(text, error, rows, request, decoding, form, prefix)
         written = self.advance(state, request, self.longest, decoding).written
@@ -157,7 +158,9 @@ class GenerationService:
         prompts = read(text, request.max_new_tokens, error)
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
-        source = padded_source(prompts.source, reader.max_length) if self.compiled else prompts.source
+        source = prompts.source
+        if self.compiled:
+            source, request = padded_source(source, reader.max_length), padded_request(request)
         state, request = self.program.start(
             decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, source, prefix=prefix
         )

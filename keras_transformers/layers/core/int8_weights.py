@@ -112,7 +112,7 @@ def rounded(matrix: np.ndarray, activations: np.ndarray | None = None) -> Int8Ma
             divisors.
 
     Raises:
-        ValueError: A number is not finite.
+        ValueError: A weight or an activation is not finite.
     """
     import tensorflow as tf
 
@@ -120,8 +120,8 @@ def rounded(matrix: np.ndarray, activations: np.ndarray | None = None) -> Int8Ma
         return tf.Variable(values, trainable=False)
 
     matrix = np.asarray(matrix, "float32")
-    if not np.isfinite(matrix).all():
-        raise ValueError("weights that are infinite or not a number cannot be rounded to 8 bits.")
+    if not np.isfinite(matrix).all() or not np.isfinite(activations if activations is not None else 0).all():
+        raise ValueError("weights or activations that are infinite or not a number cannot be rounded to 8 bits.")
     divisors = None
     if activations is not None:
         weights = np.abs(matrix).max(axis=0)  # (K,)

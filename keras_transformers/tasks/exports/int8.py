@@ -37,7 +37,7 @@ class Int8Weights:
         least: Numbers of a matrix that is rounded.
 
     Raises:
-        ValueError: No matrix is large enough, or a weight is not finite.
+        ValueError: No matrix is large enough, or a weight or an activation is not finite.
 
     Attributes:
         matrices: The rounded matrix of each layer.

@@ -16,8 +16,10 @@ from small_decoders import small_config
 from translating import seq2seq_lm, text_of
 
 from keras_transformers.generation.program import make_program
+from keras_transformers.generation.request import make_request
 from keras_transformers.generation.sampling import _running_sum, keep_top
-from keras_transformers.generation.serving.compiled_loop import compiled, padded_length, padded_lengths, padded_rows
+from keras_transformers.generation.serving.columns import padded_request
+from keras_transformers.generation.serving.compiled_loop import compiled, padded_length, padded_lengths, power_of_two
 from keras_transformers.tasks import Task
 from keras_transformers.utils.static_shapes import static_shapes
 
@@ -128,6 +130,20 @@ def test_requests_have_sampling_parameters(task, folder):
     check_equal(found, first + task.predict(TEXTS[1:2], stop=["z"], **options))
 
 
+def test_sizes_of_stop_strings_and_choices_are_few():
+    """What is added changes no row: strings without letters on the left, choices that no token continues."""
+    request = make_request(2, ["abc", "d", "e"], {}, {}, choices=np.array([[4, 5, -1], [6, -1, -1], [7, 8, 9]]))
+    padded = padded_request(tf.nest.map_structure(tf.convert_to_tensor, request))
+    assert padded.stop.strings.shape == (2, 4, 4) and padded.stop.lengths.numpy().tolist() == [[3, 1, 1, 0]] * 2
+    np.testing.assert_array_equal(padded.stop.strings[:, :3, 1:], request.stop.strings)
+    assert padded.choices.shape == (2, 4, 4)
+    np.testing.assert_array_equal(padded.choices[:, :3, :3], request.choices)
+    assert (padded.choices.numpy()[:, 3] == -1).all() and (padded.choices.numpy()[:, :, 3] == -1).all()
+    assert (
+        padded_request(tf.nest.map_structure(tf.convert_to_tensor, make_request(1, (), {}, {}))).choices.shape[1] == 0
+    )
+
+
 @pytest.mark.integration
 def test_choices_and_scores_are_those_of_the_task(task, folder):
     signatures = tf.saved_model.load(str(folder)).signatures
@@ -178,7 +194,7 @@ def test_filters_do_not_depend_on_static_shapes():
 def test_there_are_few_sizes():
     assert padded_lengths(1000) == [32, 64, 128, 256, 512, 1000] and padded_lengths(20) == [20]
     assert [int(padded_length(size, 20)) for size in (1, 20, 25)] == [20, 20, 25]
-    assert [int(padded_rows(rows)) for rows in (0, 1, 3, 4, 9)] == [1, 1, 4, 4, 16]
+    assert [int(power_of_two(rows)) for rows in (0, 1, 3, 4, 9)] == [1, 1, 4, 4, 16]
 
 
 @pytest.mark.parametrize(

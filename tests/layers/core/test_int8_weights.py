@@ -80,6 +80,8 @@ def test_zeros_and_numbers_that_are_none():
     assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
     with pytest.raises(ValueError, match="infinite or not a number"):
         rounded(np.where(MATRIX > 2, np.inf, MATRIX))
+    with pytest.raises(ValueError, match="infinite or not a number"):
+        rounded(MATRIX, np.full(64, np.nan))
 
 
 def test_few_programs_for_all_numbers_of_rows():
