@@ -1,4 +1,4 @@
-"""TensorFlow without its messages.
+"""TensorFlow without its messages, and with oneDNN.
 
 TensorFlow 2.21 writes a few lines while it is imported, whatever `TF_CPP_MIN_LOG_LEVEL` says. They come from C++, so
 they are filtered where they arrive: at the file descriptor. What comes later obeys that variable.
@@ -6,7 +6,9 @@ they are filtered where they arrive: at the file descriptor. What comes later ob
 
 from __future__ import annotations
 
+import logging
 import os
+import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,11 +21,23 @@ NOISE = (
 )
 
 
+def use_onednn() -> None:
+    """Let TensorFlow compute with oneDNN on x86, unless the user has set `TF_ENABLE_ONEDNN_OPTS`; log it once.
+
+    TensorFlow itself leaves oneDNN off on processors with AVX2 and no newer vector instructions. It reads the variable
+    when it is imported.
+    """
+    if platform.machine() in ("x86_64", "AMD64") and "TF_ENABLE_ONEDNN_OPTS" not in os.environ:
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+        message = "TensorFlow computes with oneDNN; without it, where TF_ENABLE_ONEDNN_OPTS=0 is in the environment."
+        logging.getLogger(__name__).info(message)
+
+
 class QuietImport:
     """The finder that `keras_transformers` puts before Python's finders: TensorFlow is quiet whoever imports it first.
 
     It finds TensorFlow as the other finders do, and is gone once that is imported. `TF_CPP_MIN_LOG_LEVEL` is 3 where
-    the user has not set it, and a TensorFlow that was imported before is left alone.
+    the user has not set it, oneDNN is on as `use_onednn` says, and a TensorFlow that was imported before is left alone.
     """
 
     @classmethod
@@ -54,6 +68,7 @@ class QuietImport:
         """Run the module; with all its messages if the user has asked for them, by the level 0."""
         if cls in sys.meta_path:
             sys.meta_path.remove(cls)
+        use_onednn()
         level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
         with nullcontext() if level == "0" else without_start_up_messages():
             run(module)

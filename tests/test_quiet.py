@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 
 import pytest
 from command_line import python
 
-from keras_transformers.quiet import QuietImport, without_start_up_messages
+from keras_transformers.quiet import QuietImport, use_onednn, without_start_up_messages
 
 
 @pytest.mark.slow
@@ -122,3 +123,19 @@ def test_other_modules_and_missing_ones_are_found_as_ever(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [])
     QuietImport.install()
     assert sys.meta_path == []
+
+
+@pytest.mark.parametrize(
+    "given, machine, expected", [(None, "x86_64", "1"), ("0", "x86_64", "0"), (None, "arm64", None)]
+)
+def test_onednn_is_on_where_the_user_has_not_said(given, machine, expected, monkeypatch, caplog):
+    monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)
+    if given is not None:
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", given)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    with caplog.at_level("INFO"):
+        use_onednn()
+        use_onednn()
+    assert os.environ.get("TF_ENABLE_ONEDNN_OPTS") == expected
+    assert len(caplog.records) == (expected == "1" and given is None)
+    monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
+from keras_transformers.quiet import use_onednn
+
 
 def set_environment() -> None:
     """Set the environment variables of TensorFlow that the user has not set: memory of large tensors, and oneDNN."""
     os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
-    if platform.machine() in ("x86_64", "AMD64"):  # TensorFlow itself leaves oneDNN off on those with AVX2 alone
-        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    use_onednn()
 
 
 @contextmanager
