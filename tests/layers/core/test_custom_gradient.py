@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gradients import gradients
 from keras import ops
+from only_tensorflow import only_tensorflow
 
 from keras_transformers.layers.attention.long_attention import long_attention
 from keras_transformers.layers.blocks.rematerialization import recompute
@@ -18,11 +19,6 @@ from keras_transformers.layers.core.dense import find_activation, lean_gelu
 from keras_transformers.training.losses.target_losses import cross_entropy
 
 X = np.array([1.0, 2.0], "float32")
-
-
-def only_tensorflow(test):
-    """Leave out what is about graphs of TensorFlow on another backend: in CI a test that is skipped fails."""
-    return test if keras.backend.backend() == "tensorflow" else None
 
 
 def tenfold(x):

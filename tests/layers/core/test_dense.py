@@ -8,6 +8,7 @@ import pytest
 from arrays import normal, to_numpy, tolerance
 from gradients import gradients, weight_gradients
 from keras import ops
+from only_tensorflow import only_tensorflow
 
 from keras_transformers.layers.core.dense import (
     Dense,
@@ -47,7 +48,7 @@ def test_gelu_is_that_of_keras(name, dtype):
     np.testing.assert_allclose(to_numpy(gelu(x)), to_numpy(keras.activations.gelu(x)), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="an op of TensorFlow")
+@only_tensorflow
 def test_gelu_takes_no_erfc():
     """ONNX has no such operator."""
     import tensorflow as tf

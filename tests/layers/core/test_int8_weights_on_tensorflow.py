@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-tf = pytest.importorskip("tensorflow")
-
-from keras_transformers.layers import TokenEmbedding  # noqa: E402
-from keras_transformers.layers.core.dense import Dense  # noqa: E402
-from keras_transformers.layers.core.int8_weights import (  # noqa: E402
+from keras_transformers.layers import TokenEmbedding
+from keras_transformers.layers.core.dense import Dense
+from keras_transformers.layers.core.int8_weights import (
     PADDED_ROWS,
     int8_matrices,
     int8_matrix,
