@@ -21,7 +21,8 @@ from keras_transformers.utils.fingerprint import fingerprint
 
 PREFIX = [4, 9, 13, 2, 8, 8, 21, 5, 17, 3]
 TEXT, TEXTS = "one, two, the cat sat. ", ["naïve 😀 smile", "", "mat"]  # no token joins the prefix and one of these
-FAMILIES = ["gpt2", "opt", "gemma3_text", "mistral", "lfm2", "qwen3_5_text", "lstm", "cnn"]  # of each kind of cache
+EACH_KIND = ["gpt2", "gemma3_text", "mistral", "qwen3_5_text", "lstm"]  # of cache
+NIGHTLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("opt", "lfm2", "cnn")]
 SAMPLES = {"temperature": 1.0, "seed": [1, 2, 3, 4], "sequences": 2}
 LOOKUP = {"prompt_lookup": 3, "no_repeat_ngram": 3, "repetition_penalty": 1.2}
 
@@ -41,7 +42,7 @@ def check_same(family: str, prefix: list[int], **options) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*EACH_KIND, *NIGHTLY])
 def test_texts_are_those_of_the_whole_prompts(family):
     check_same(family, PREFIX)
 

@@ -32,6 +32,8 @@ OPTIONS = {
     "beams": {"num_beams": 3, "sequences": 2, "max_new_tokens": 16},
     "lookup": {"prompt_lookup": 3, "max_new_tokens": 25, "bias": dict.fromkeys(range(6, 30), float("-inf"))},
 }
+EACH_KIND = ("mistral", "gemma3_text", "lfm2")  # rings alone, of two sizes beside a whole cache, beside states
+NIGHTLY = [pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES if name not in EACH_KIND]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def check_same(ours: Generator, whole: Generator, names: Iterable[str]) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*EACH_KIND, *NIGHTLY])
 def test_texts_are_those_of_a_cache_of_all_tokens(pair, family):
     check_same(*pair(family), ["greedy"])
 
