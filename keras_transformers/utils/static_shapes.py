@@ -1,10 +1,11 @@
-"""Whether shapes must be known when a program is compiled: on JAX, and in what XLA compiles on TensorFlow."""
+"""Shapes that must be known when a program is compiled: on JAX, and in what XLA compiles on TensorFlow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import keras
 
@@ -31,3 +32,23 @@ def static_shapes() -> Iterator[None]:
         yield
     finally:
         _FOR_XLA.reset(token)
+
+
+def next_size(number: Any, sizes: Sequence[int]) -> Any:
+    """Return the least of some sizes that is no less than a number, int32 (); the number beyond the largest.
+
+    XLA compiles a program for each size, so tensors are padded to few of them.
+
+    Args:
+        number: int32 (), a TensorFlow tensor or an int.
+        sizes: Sizes, ascending.
+
+    Example:
+
+    >>> [int(next_size(number, [2, 4, 8])) for number in (0, 3, 8, 9)]
+    [2, 4, 8, 9]
+    """
+    import tensorflow as tf
+
+    known = tf.constant([*sizes, 0])
+    return tf.maximum(known[tf.searchsorted(known[:-1], [number])[0]], number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,3 +47,25 @@ def warm_up_requests(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for request in (message.FromString(record).predict_log.request for record in warm_up_records(folder)):
         values = {entry.key: tf.make_ndarray(TensorProto.FromString(entry.value)) for entry in request.inputs}
         yield request.model_spec.signature_name, {name: tf.constant(value) for name, value in values.items()}
+
+
+# As TF Serving asks: a session, in a process of its own.
+SESSION = """
+import json, sys
+import tensorflow as tf
+
+v1, (_, folder, text, output, *names) = tf.compat.v1, sys.argv[1:]
+with tf.Graph().as_default(), v1.Session() as session:
+    signatures = v1.saved_model.load(session, ["serve"], folder).signature_def
+    for name in names:
+        answer, given = signatures[name].outputs[output].name, signatures[name].inputs["text"].name
+        found = session.run(answer, {given: [text]})[0]
+        print(json.dumps(found.decode() if isinstance(found, bytes) else found.tolist()))
+"""
+
+
+def session_answers(folder: Path, text: str, output: str, *names: str) -> list[Any]:
+    """An output of some signatures for one text, from a session."""
+    from processes import run
+
+    return [json.loads(line) for line in run(SESSION, str(folder), text, output, *names).splitlines()[-len(names) :]]

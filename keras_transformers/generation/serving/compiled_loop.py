@@ -10,7 +10,7 @@ import tensorflow as tf
 from keras_transformers.generation.program import Method, Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import Cache, State
-from keras_transformers.utils.static_shapes import static_shapes
+from keras_transformers.utils.static_shapes import next_size, static_shapes
 
 SHORTEST = 32
 
@@ -79,8 +79,7 @@ def padded_length(tokens: tf.Tensor, longest: int) -> tf.Tensor:
     >>> int(padded_length(33, 300)), int(padded_length(400, 300))
     (64, 400)
     """
-    lengths = tf.constant([*padded_lengths(longest), 0])
-    return tf.maximum(lengths[tf.searchsorted(lengths[:-1], [tokens])[0]], tokens)
+    return next_size(tokens, padded_lengths(longest))
 
 
 def power_of_two(number: tf.Tensor) -> tf.Tensor:
@@ -91,5 +90,4 @@ def power_of_two(number: tf.Tensor) -> tf.Tensor:
     >>> [int(power_of_two(number)) for number in (0, 1, 2, 5, 64, 65)]
     [1, 1, 2, 8, 64, 128]
     """
-    powers = tf.constant([2**power for power in range(31)])
-    return powers[tf.searchsorted(powers, [number])[0]]
+    return next_size(number, [2**power for power in range(31)])

@@ -31,7 +31,7 @@ from keras_transformers.generation.serving.columns import (
     squeezed,
     tiled,
     with_rows_of_zeros,
-)  # fmt: skip
+)
 from keras_transformers.generation.serving.compiled_loop import compiled as compiled_program
 from keras_transformers.generation.serving.compiled_loop import padded_lengths, power_of_two
 from keras_transformers.generation.serving.graph_text import (
@@ -278,11 +278,18 @@ class GenerationService:
             "generate": tf.function(generate, input_signature=[TEXT, STOP, *specs], autograph=False),
         }
 
-    def warm_up_texts(self, new_tokens: int) -> list[str]:
-        """Return a text for each number of places that XLA compiles a program for; `new_tokens` are generated."""
+    def warm_up_requests(self, defaults: Request) -> dict[str, list[dict[str, list[str]]]]:
+        """Return requests of one text, by signature, for each number of places that XLA compiles a program for.
+
+        Args:
+            defaults: The request of `serving_default`, one row.
+        """
+        if not self.compiled:
+            return {}
         reader, sample = self.readers[TEXTS], 64
         prompts = reader(tf.constant(["a " * sample]), tf.constant([1]), tf.constant([""]))
         tokens = [*prompts.source.values(), prompts.token_ids][0].shape[1] / sample  # of a word
-        own = 0 if self.has_source else new_tokens
+        own = 0 if self.has_source else int(defaults.max_new_tokens[0])
         sizes = [int((0.75 * length - own) / tokens) for length in padded_lengths(reader.max_length)]
-        return ["a " * words for words in sorted({1, *(words for words in sizes if words > 1)})]
+        counts = sorted({1, *(words for words in sizes if words > 1)})
+        return {"serving_default": [{"text": ["a " * words]} for words in counts]}

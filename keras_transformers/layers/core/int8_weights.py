@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 
+from keras_transformers.utils.static_shapes import next_size
 from keras_transformers.utils.tensor_types import Tensor
 
 LARGEST = 127  # codes are from -127 to 127
@@ -56,7 +57,7 @@ class Int8Matrix(NamedTuple):
         channels, width = self.codes.shape
         flat = tf.cast(tf.reshape(x, (-1, width)), tf.float32)  # (R, K)
         flat = flat if self.divisors is None else flat / self.divisors
-        outputs = (_padded_product if _BY_XLA.get() else _float_product)(flat, self.codes, self.scales)  # (R, N)
+        outputs = (_padded_product if _BY_XLA.get() else _product)(flat, self.codes, self.scales)  # (R, N)
         outputs = tf.cast(tf.reshape(outputs, (-1, channels)), x.dtype)
         return outputs if x.shape.rank == 2 else tf.reshape(outputs, tf.concat([tf.shape(x)[:-1], [channels]], 0))
 
@@ -148,9 +149,8 @@ def _padded_product(x: Any, codes: Any, scales: Any) -> Any:
     import tensorflow as tf
 
     rows = tf.shape(x)[0]
-    sizes = tf.constant([*PADDED_ROWS, 0])
-    size = tf.maximum(sizes[tf.searchsorted(sizes[:-1], [rows])[0]], rows)
-    return _int8_product()(tf.pad(x, [[0, size - rows], [0, 0]]), codes, scales)[:rows]
+    padding = next_size(rows, PADDED_ROWS) - rows
+    return _int8_product()(tf.pad(x, [[0, padding], [0, 0]]), codes, scales)[:rows]
 
 
 @cache
@@ -158,17 +158,18 @@ def _int8_product() -> Any:
     """Return the product as a function that XLA compiles for each number of rows."""
     import tensorflow as tf
 
-    def product(x, codes, scales):
-        whole, row_scales = _round_rows(x)
-        sums = tf.matmul(tf.cast(whole, tf.int8), codes, transpose_b=True, output_type=tf.int32)  # (R, N)
-        return tf.cast(sums, tf.float32) * row_scales * scales
-
     specs = [tf.TensorSpec([None, None], tf.float32), tf.TensorSpec([None, None], tf.int8), tf.TensorSpec([None])]
+    product = partial(_product, in_int8=True)
     return tf.function(product, input_signature=specs, jit_compile=True, autograph=False)
 
 
-def _float_product(x: Any, codes: Any, scales: Any) -> Any:
+def _product(x: Any, codes: Any, scales: Any, in_int8: bool = False) -> Any:
+    """Return the product (R, N) of rounded rows (R, K); whole numbers are multiplied in float32, or in int8 by XLA."""
     import tensorflow as tf
 
     whole, row_scales = _round_rows(x)
-    return tf.matmul(whole, tf.cast(codes, tf.float32), transpose_b=True) * row_scales * scales  # (R, N)
+    if in_int8:
+        sums = tf.matmul(tf.cast(whole, tf.int8), codes, transpose_b=True, output_type=tf.int32)  # (R, N)
+    else:
+        sums = tf.matmul(whole, tf.cast(codes, tf.float32), transpose_b=True)
+    return tf.cast(sums, tf.float32) * row_scales * scales

@@ -182,7 +182,7 @@ class OnePass:
                 Beside each signature is the same without XLA, `serving_default_uncompiled`. `similarity` and
                 `zero_shot` do not use XLA. Not with `frozen`.
             compute: `"int8"` to round matrices and the table of tokens to 8 bits, and the activations before each
-                product: the folder is a quarter as large, and with `compiled` single texts take about half the time.
+                product: the folder is less than a third as large, and with `compiled` single texts take less time.
                 XLA computes the products; beside each signature is the same without XLA, as above. None for the dtype
                 of the model. Not with `frozen`.
 

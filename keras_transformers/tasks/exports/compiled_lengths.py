@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keras_transformers.data.batches.batching import FINE_BUCKETS
+from keras_transformers.utils.static_shapes import next_size
 from keras_transformers.utils.tensor_types import Tensor
 
 MOST_TOKENS = 512  # of a row: for more, TensorFlow's own kernels are as fast
@@ -28,8 +29,4 @@ def padded_length(tokens: Tensor, max_length: int) -> Tensor:
     >>> int(padded_length(9, 30)), int(padded_length(600, 1024))
     (10, 600)
     """
-    import tensorflow as tf
-
-    lengths = tf.constant([*compiled_lengths(max_length), 0])
-    place = tf.searchsorted(lengths[:-1], [tokens])[0]
-    return tf.maximum(lengths[place], tokens)
+    return next_size(tokens, compiled_lengths(max_length))

@@ -32,7 +32,7 @@ class Int8Weights:
 
     Args:
         model: The model, which stays as it is.
-        config: Its configuration.
+        config: Configuration of the model.
         max_length: Tokens of a row, at most.
         least: Numbers of a matrix that is rounded.
 

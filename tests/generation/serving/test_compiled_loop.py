@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from bare import bare_process
-from exports import warm_up_requests
+from exports import session_answers, warm_up_requests
 from generating import PROMPTS, Generator, causal_lm, ids_of, language_model, lively
-from processes import run
 from small_decoders import small_config
 from translating import seq2seq_lm, text_of
 
@@ -25,17 +24,6 @@ from keras_transformers.utils.static_shapes import static_shapes
 
 FAMILIES = ["gpt2", "gemma3_text", "mistral", "lfm2", "qwen3_5_text", "lstm"]  # of each kind of cache
 TEXTS = ["the cat", "", "naïve 😀 smile", "one, two, three. " * 20, "a"]
-
-SESSION = """
-import sys
-import tensorflow as tf
-
-v1, (_, folder, text) = tf.compat.v1, sys.argv[1:]
-with tf.Graph().as_default(), v1.Session() as session:
-    signature = v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
-    answer = session.run(signature.outputs["generated_text"].name, {signature.inputs["text"].name: [text]})
-print(ascii(answer[0].decode()))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +158,7 @@ def test_bare_processes_and_sessions_answer(task, folder):
     assert "error" not in report, report["error"][-3000:]
     expected = task.generate(TEXTS[:1], max_new_tokens=12)
     assert report["answers"]["serving_default"]["generated_text"] == expected
-    assert run(SESSION, str(folder), TEXTS[0]).splitlines()[-1] == ascii(expected[0])
+    assert session_answers(folder, TEXTS[0], "generated_text", "serving_default") == expected
 
 
 @pytest.mark.integration

@@ -11,8 +11,7 @@ import pytest
 import tensorflow as tf
 import tiny
 from bare import bare_process
-from exports import warm_up_requests
-from processes import run
+from exports import session_answers, warm_up_requests
 
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers import compiled_signatures
@@ -23,19 +22,6 @@ from keras_transformers.tasks.exports.compiled_lengths import compiled_lengths
 
 TEXTS = ["a warm day", "", " ", "zzz", "a grey room and a bright song", "a day " * 50]
 BATCHES = [*([text] for text in TEXTS), TEXTS, []]
-
-# As TF Serving asks: a session, in a process of its own.
-SESSION = """
-import sys
-import tensorflow as tf
-
-v1, (_, folder, text) = tf.compat.v1, sys.argv[1:]
-with tf.Graph().as_default(), v1.Session() as session:
-    signatures = v1.saved_model.load(session, ["serve"], folder).signature_def
-    for name in ("serving_default", "serving_default_uncompiled"):
-        answer, given = signatures[name].outputs["probabilities"].name, signatures[name].inputs["text"].name
-        print(*session.run(answer, {given: [text]})[0])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +76,8 @@ def test_a_bare_process_answers(task, folder):
 
 @pytest.mark.integration
 def test_a_session_answers_too(folder):
-    compiled, expected = (
-        np.fromstring(line, sep=" ") for line in run(SESSION, str(folder), TEXTS[0]).splitlines()[-2:]
+    compiled, expected = session_answers(
+        folder, TEXTS[0], "probabilities", "serving_default", "serving_default_uncompiled"
     )
     np.testing.assert_allclose(compiled, expected, atol=1e-5)
 

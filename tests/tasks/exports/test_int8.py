@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 import tiny
 from bare import bare_process
+from exports import session_answers
 from generating import CORPUS
-from processes import run
 
 from keras_transformers.families import gpt2, marian, t5
 from keras_transformers.models import decoder
@@ -25,19 +25,6 @@ from keras_transformers.training.lora import add_lora
 
 TEXTS = ["a warm day", "", " ", "zzz", "a grey room and a bright song", "a day " * 50]
 SIZES = {"num_layers": 2, "num_heads": 2, "hidden_dim": 64}
-
-# As TF Serving asks: a session, in a process of its own.
-SESSION = """
-import sys
-import tensorflow as tf
-
-v1, (_, folder, text) = tf.compat.v1, sys.argv[1:]
-with tf.Graph().as_default(), v1.Session() as session:
-    signatures = v1.saved_model.load(session, ["serve"], folder).signature_def
-    for name in ("serving_default", "serving_default_uncompiled"):
-        answer, given = signatures[name].outputs["probabilities"].name, signatures[name].inputs["text"].name
-        print(*session.run(answer, {given: [text]})[0])
-"""
 
 
 def encoder_task(name: str = "classification", **options) -> Task:
@@ -93,8 +80,8 @@ def test_bare_processes_and_sessions_answer(task, folder):
     (expected,) = task.predict(TEXTS[:1])
     expected = [*expected["probabilities"].values()]
     np.testing.assert_allclose(report["answers"]["serving_default"]["probabilities"], [expected], atol=0.03)
-    for line in run(SESSION, str(folder), TEXTS[0]).splitlines()[-2:]:
-        np.testing.assert_allclose(np.fromstring(line, sep=" "), expected, atol=0.03)
+    for found in session_answers(folder, TEXTS[0], "probabilities", "serving_default", "serving_default" + UNCOMPILED):
+        np.testing.assert_allclose(found, expected, atol=0.03)
 
 
 @pytest.mark.integration
