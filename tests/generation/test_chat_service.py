@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from generating import causal_lm, lively
 
-from keras_transformers.generation.serving.chat_service import _behind, conversation_errors
+from keras_transformers.generation.serving.chat_service import _behind, conversation_errors, with_same_rows
 from keras_transformers.tasks import Task
 from keras_transformers.text.chat.template import ChatTemplate, with_template
 
@@ -96,6 +96,17 @@ def test_parameters_are_inputs(task, exported):
                 | values
                 | {name: values["think"][:1] if name == "think" else tf.constant([["a"]])}
             )
+
+
+def test_inputs_of_other_rows_are_refused_before_anything_is_read():
+    inputs = tf.function(lambda *inputs: with_same_rows(*inputs)).get_concrete_function(
+        tf.TensorSpec([None, None], tf.string), tf.TensorSpec([None, None], tf.string), tf.TensorSpec([None], tf.bool)
+    )
+    ops = inputs.graph.get_operations()
+    gated = [op for op in ops if op.type == "Identity" and op.inputs[0].op.type == "Placeholder"]
+    assert len(gated) == 3
+    for op in gated:
+        assert sum("assert" in check.name for check in op.control_inputs) == 2, op.name
 
 
 @pytest.mark.integration

@@ -91,14 +91,15 @@ class CompiledTemplate:
             return squeezed(service.run(text, error, sequences, request, decoding, CHATS), sequences)
 
         def chat(role, content, *values):
-            rows = same_rows(role, content, *values)
-            return answer(role, content, values, tiled(defaults, rows), tf.fill([rows], ""))
+            role, content, *rest = with_same_rows(role, content, *values)
+            rows = tf.shape(role)[0]
+            return answer(role, content, rest, tiled(defaults, rows), tf.fill([rows], ""))
 
         def generate_chat(role, content, stop, *columns):
             values, columns = columns[: len(self.inputs)], columns[len(self.inputs) :]
-            rows = same_rows(role, content, *values)
-            request, error = request_of(dict(zip(names, columns, strict=True)), stop, rows)
-            return answer(role, content, values, request, error)
+            role, content, *rest = with_same_rows(role, content, *values)
+            request, error = request_of(dict(zip(names, columns, strict=True)), stop, tf.shape(role)[0])
+            return answer(role, content, rest, request, error)
 
         messages, values = [ROLE, CONTENT], [*self.inputs.values()]
         knobs = [STOP, *values, *parameter_specs(names)]
@@ -130,15 +131,15 @@ def _spec(name: str, example: bool | str) -> tf.TensorSpec:
     return tf.TensorSpec([None], tf.bool if isinstance(example, bool) else tf.string, name=name)
 
 
-def same_rows(role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tf.Tensor:
-    """Return the number of conversations, int32; refuse the request if its inputs differ in it."""
+def with_same_rows(role: tf.Tensor, content: tf.Tensor, *values: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    """Return the inputs, with assertions that they have one row for each conversation; all depend on all of them."""
     checks = [tf.debugging.assert_equal(tf.shape(role), tf.shape(content), "role and content must have one shape.")]
     checks += [
         tf.debugging.assert_equal(tf.shape(role)[:1], tf.shape(value), "Each input must have one row a conversation.")
         for value in values
     ]
     with tf.control_dependencies(checks):
-        return tf.identity(tf.shape(role)[0])
+        return tuple(tf.identity(x) for x in (role, content, *values))
 
 
 def conversation_errors(role: tf.Tensor, content: tf.Tensor, template: ChatTemplate) -> tf.Tensor:

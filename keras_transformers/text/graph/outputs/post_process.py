@@ -102,7 +102,7 @@ def _only_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
         f"a second text leaves no room for the first: it has {room} tokens or more.",
     )
     with tf.control_dependencies([fits] if fits is not None else []):  # None when eager
-        return [tf.minimum(first, left), second][: len(lengths)]
+        return [tf.minimum(first, left), tf.identity(second)][: len(lengths)]
 
 
 TRUNCATIONS = {"longest_first": _longest_first, "only_first": _only_first}
