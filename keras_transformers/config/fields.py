@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from keras_transformers.config.limits import MOST, MOST_BLOCKS
-from keras_transformers.utils.number_checks import is_count, is_finite, is_number, is_size, is_token_id
+from keras_transformers.utils.number_checks import (
+    is_count,
+    is_finite,
+    is_number,
+    is_numpy_scalar,
+    is_size,
+    is_token_id,
+)
 from keras_transformers.utils.untrusted import shown
 
 
@@ -174,7 +179,7 @@ def check_fields(config: Any) -> None:
     """
     for field in _fields(config):
         value = getattr(config, field.name)
-        if isinstance(value, np.generic):
+        if is_numpy_scalar(value):
             value = value.item()
             object.__setattr__(config, field.name, value)
         if field.rule is None or (value is None and field.is_optional):

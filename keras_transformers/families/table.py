@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
@@ -87,13 +88,17 @@ def after_unused(unused: int) -> Reshaped:
 
     Example:
 
+    >>> import numpy as np
     >>> after_unused(2).write(np.ones((3, 1))).ravel().tolist()
     [0.0, 0.0, 1.0, 1.0, 1.0]
     """
-    return Reshaped(
-        read=lambda array: array[unused:],
-        write=lambda array: np.concatenate([np.zeros((unused, *array.shape[1:]), array.dtype), array]),
-    )
+
+    def write(array: np.ndarray) -> np.ndarray:
+        import numpy as np
+
+        return np.concatenate([np.zeros((unused, *array.shape[1:]), array.dtype), array])
+
+    return Reshaped(read=lambda array: array[unused:], write=write)
 
 
 def with_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

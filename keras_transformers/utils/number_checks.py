@@ -10,6 +10,11 @@ from typing import Any
 MOST_FLOAT = sys.float_info.max
 
 
+def is_numpy_scalar(value: Any) -> bool:
+    """Return whether a value is a scalar of NumPy, which is not imported for it."""
+    return any((kind.__module__, kind.__name__) == ("numpy", "generic") for kind in type(value).__mro__)
+
+
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number, and not True or False."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

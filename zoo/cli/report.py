@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -56,10 +55,10 @@ def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     """Return a title and the confusion matrix if it fits, else the pairs that are confused most often."""
     if "pairs" in confusion:
         return _pairs([(pair["label"], pair["predicted"], pair["count"]) for pair in confusion["pairs"]], width)
-    labels, counts = confusion["labels"], np.array(confusion["counts"])
+    labels, counts = confusion["labels"], confusion["counts"]
     names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
     of_names = min(max(map(len, names)), LABEL)
-    if 3 + of_names + len(labels) * (2 + max(len(str(counts.max())), len(str(len(labels))))) > width:
+    if 3 + of_names + len(labels) * (2 + max(len(str(max(map(max, counts)))), len(str(len(labels))))) > width:
         return _pairs(_most_often(labels, counts), width)
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True, max_width=of_names)
@@ -70,11 +69,14 @@ def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     return "right labels (rows) and answers (columns)", table
 
 
-def _most_often(labels: list[str], counts: np.ndarray) -> list[tuple[str, str, int]]:
+def _most_often(labels: list[str], counts: list[list[int]]) -> list[tuple[str, str, int]]:
     """Return the right label, the answer and the number of the confusions in a matrix, the most frequent first."""
-    others = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
-    places = zip(*np.nonzero(others), strict=True)
-    found = [(labels[right], labels[answer], int(others[right, answer])) for right, answer in places]
+    found = [
+        (labels[right], labels[answer], count)
+        for right, row in enumerate(counts)
+        for answer, count in enumerate(row)
+        if count and answer != right
+    ]
     return sorted(found, key=lambda pair: -pair[2])
 
 

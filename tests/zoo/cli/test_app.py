@@ -22,8 +22,9 @@ from zoo.terminal.options import check_loadable, loadable
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """
 import runpy, sys
-sys.modules.update(dict.fromkeys(["keras", "tensorflow", "tokenizers"]))
-for arguments in (["--help"], ["finetune", "--help"], ["list"], ["describe", "mini_bert_en"]):
+sys.modules.update(dict.fromkeys(["keras", "tensorflow", "tokenizers", "numpy"]))
+for arguments in (["list"], ["describe", "mini_bert_en"], ["finetune", "--help"], ["--help"]):
+    assert "zoo.cli.train" not in sys.modules  # a verb comes without the others
     sys.argv = ["zoo", *arguments]
     try:
         runpy.run_module("zoo", run_name="__main__")
