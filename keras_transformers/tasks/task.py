@@ -29,6 +29,8 @@ from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizers.schedules import make_schedule
 from keras_transformers.training.workers.distribute import adapt_fit, check_backend, on_tensorflow
+from keras_transformers.training.workers.tpu_batches import batch_shapes
+from keras_transformers.utils.keras_private import strategy_of
 from keras_transformers.utils.late_values import building
 
 
@@ -145,8 +147,8 @@ class Task:
             batch_size: Rows, over all replicas.
             batch_tokens: Instead, at most so many rows times their padded length; texts of similar length are batched.
             class_weight, sample_weight: As for `fit` (Keras' own support neither accumulation nor further outputs).
-            **settings: Options of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed` (shuffling
-                and masking), `accumulation_steps`, `drop_remainder`, `buckets`, `steps_per_epoch`; options of the task:
+            **settings: Options of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed`, `buckets`,
+                `accumulation_steps`, `drop_remainder`, `pad_remainder`, `steps_per_epoch`; options of the task:
                 `buffer_size` (rows of a stream in memory), `packing`, `short_probability`, `whole` (refuse cut texts).
 
         Returns:
@@ -167,6 +169,7 @@ class Task:
         source, objective = with_row_weights(self.kind, source, objective, sample_weight)
         longest = getattr(source, "max_length", self.max_length)  # span corruption shortens longer blocks
         size = None if batch_tokens else batch_size
+        settings = batch_shapes(strategy_of(self.model), size, settings)
         return batches(source, objective, size, batch_tokens=batch_tokens, max_length=longest, **settings)
 
     def fit(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import keras
+import pytest
 import tiny
 from translating import seq2seq_lm, text_of
 
@@ -40,15 +41,22 @@ USES = {
 }
 
 
+# Parameters of tests: a task of each shape of labels in every run, the others at night.
+SOME = ("classification", "sentence_embedding", "seq2seq_lm")
+NAMES = [pytest.param(name, marks=() if name in SOME else pytest.mark.slow) for name in USES]
+
+
 def make(name: str) -> Task:
     """A task of one block, with random weights."""
     keras.utils.set_random_seed(0)
     if name == "seq2seq_lm":
         return seq2seq_lm(num_layers=1, dropout=0.0, max_length=16)
     if name == "causal_lm":
-        config = gpt2(313, num_layers=1, num_heads=2, hidden_dim=16, max_length=16)
+        config = gpt2(313, num_layers=1, num_heads=2, hidden_dim=16, max_length=16, dropout=0.0, attention_dropout=0.0)
         return Task(name, config, tiny.byte_tokenizer())
     if name == "replaced_tokens":  # of ELECTRA alone
-        config = electra(tiny.tokenizer().vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=16)
+        config = electra(
+            tiny.tokenizer().vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=16, dropout=0.0
+        )
         return Task(name, config, tiny.tokenizer())
     return Task(name, tiny.config(), tiny.tokenizer(), **({"labels": 2} if "classification" in name else {}))

@@ -45,6 +45,11 @@ class BatchSequence(keras.utils.PyDataset):
         """
         return self._num_batches - (self.position.batch if self._begins else 0)
 
+    @property
+    def num_rows(self) -> int | None:
+        """Rows of the source; the last batch may hold further ones: `pad_remainder`."""
+        return self._settings[0].num_rows
+
     def __len__(self) -> int:
         return self.num_batches
 
@@ -100,7 +105,7 @@ def _divisible(batch: tuple) -> tuple:
     if uneven:
         raise ValueError(
             f"received a batch of {uneven[0]} rows for a keras.distribution that splits batches into {parts} parts: "
-            f"expected a multiple of {parts}. Choose such a batch_size, and such a number of texts; or leave a smaller "
-            "last batch out, with drop_remainder=True (of task.fit: dataset_options={'drop_remainder': True})."
+            f"expected a multiple of {parts}. Choose such a batch_size; a smaller last batch is filled with "
+            "pad_remainder=True (of task.fit: dataset_options={'pad_remainder': True})."
         )
     return batch

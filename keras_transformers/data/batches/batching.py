@@ -69,6 +69,7 @@ class Batching:
     drop_remainder: bool
     batch_tokens: int | None = None
     steps_per_epoch: int | None = None
+    pad_remainder: bool = False
 
     def __post_init__(self):
         if (self.batch_size is None) == (self.batch_tokens is None):
@@ -92,9 +93,12 @@ class Batching:
             raise ValueError(f"Received seed={self.seed!r}: expected a whole number of at least 0.")
         if not all(map(is_size, self.buckets)):
             raise ValueError(f"Received buckets={self.buckets}: expected lengths in tokens, such as (16, 32, 64).")
-        for name in ("shuffle", "drop_remainder"):
+        for name in ("shuffle", "drop_remainder", "pad_remainder"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"Received {name}={getattr(self, name)!r}: expected True or False.")
+        if self.pad_remainder and (self.drop_remainder or self.batch_tokens):
+            other = "drop_remainder=True" if self.drop_remainder else f"batch_tokens={self.batch_tokens}"
+            raise ValueError(f"Received pad_remainder=True and {other}: leave one of them out.")
 
     @property
     def widths(self) -> np.ndarray:

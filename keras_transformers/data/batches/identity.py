@@ -33,7 +33,9 @@ def identity(source: Source, objective: Objective, batching: Batching) -> dict[s
     element = objective(first_rows, batching.widths[-1], batching.rng(0, BATCH, 0))
     attributes = {name: value for name, value in vars(source).items() if not name.startswith("_")}
     digests = {"rows": digest([attributes, rows]), "objective": digest([type(objective).__name__, element])}
-    return digests | asdict(batching)
+    settings = asdict(batching)
+    settings.pop("pad_remainder")  # which changes no step
+    return digests | settings
 
 
 def digest(value: Any) -> str:

@@ -38,6 +38,7 @@ def batches(
     buckets: Sequence[int] | None = None,
     accumulation_steps: int = 1,
     drop_remainder: bool = False,
+    pad_remainder: bool | None = None,
     by_length: bool = False,
     steps_per_epoch: int | None = None,
 ) -> Batches | BatchSequence:
@@ -62,6 +63,9 @@ def batches(
         accumulation_steps: int, the optimizer's. Batches then have sample weights with which the accumulated step
             equals the step of one large batch.
         drop_remainder: bool, whether to leave out the rows that do not fill a batch.
+        pad_remainder: bool, whether to fill a smaller last batch with rows that have no target, so that all batches
+            have `batch_size` rows, as XLA compiles each shape once. They change neither loss nor metrics. None for True
+            where a `keras.distribution` divides batches among devices.
         by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of similar length, if
             rows are in memory and have lengths. For an evaluation that does not depend on the order of rows.
         steps_per_epoch: int, batches of an epoch, which is then a part of the endless sequence of passes over the rows:
@@ -101,6 +105,7 @@ def batches(
         drop_remainder,
         batch_tokens,
         steps_per_epoch,
+        _is_divided(batch_tokens, drop_remainder) if pad_remainder is None else pad_remainder,
     )
     if by_length:
         source = _by_length(source, shuffle)
@@ -123,6 +128,11 @@ def longest_first(lengths: np.ndarray) -> np.ndarray:
     """
     lengths = lengths.reshape(len(lengths), -1)
     return np.lexsort([*-lengths.T, -lengths.max(axis=1)])  # the last key is the primary one
+
+
+def _is_divided(batch_tokens: int | None, drop_remainder: bool) -> bool:
+    """Return whether a last batch of any size must be filled, as devices take equal parts of each batch."""
+    return not (batch_tokens or drop_remainder) and keras.distribution.distribution() is not None
 
 
 def _by_length(source: Any, shuffle: bool) -> Source:
@@ -214,7 +224,8 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
     # `fit` would warn that its own default, `shuffle=True`, does nothing with a data set: these batches are shuffled.
     warnings.filterwarnings("ignore", r"`shuffle=True` was passed.*tf\.data\.Dataset", UserWarning, r"keras\.src\.")
     own = dataset_of if is_shared(objective, batching) else None
-    return Batches(dataset_of(()), passes.position, batching.steps_per_epoch or num_batches, passes.identity, own)
+    steps = batching.steps_per_epoch or num_batches
+    return Batches(dataset_of(()), passes.position, steps, passes.identity, own, source.num_rows)
 
 
 class _Passes:
@@ -245,7 +256,8 @@ def _signature(source: Source, objective: Objective, batching: Batching, parts: 
     elements = [objective(row, width, rng) for width in batching.widths[[0, -1]]]
     if batching.accumulation_steps > 1:
         elements = [weighted([element])[0] for element in elements]
-    size = batching.batch_size if batching.drop_remainder else None  # `batch_size` is None by token count
+    is_equal = batching.drop_remainder or batching.pad_remainder
+    size = batching.batch_size if is_equal else None  # `batch_size` is None by token count
     rows = None if size is None or size % parts else size // parts
 
     def spec(short, long):

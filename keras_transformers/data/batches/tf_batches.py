@@ -30,6 +30,7 @@ class Batches(tf.data.Dataset):
         identity: a function that returns the identity.
         own: a function from shares of the batches to the data set of just these, made without the other rows; `None`
             where rows cannot be made apart, and after `map`, `prefetch` and `with_options`. All move one position.
+        num_rows: int, rows of the source; `None` if unknown. The last batch may hold further ones: `pad_remainder`.
 
     Attributes:
         num_batches: Number of batches. `len(dataset)` and `dataset.cardinality()` are the same number.
@@ -54,9 +55,10 @@ class Batches(tf.data.Dataset):
         num_batches: int | None,
         identity: Callable[[], dict[str, Any]],
         own: Callable[[Sequence[Share]], tf.data.Dataset] | None = None,
+        num_rows: int | None = None,
     ):
         self._dataset, self._position, self._identity, self.own = dataset, position, identity, own
-        self.num_batches = num_batches
+        self.num_batches, self.num_rows = num_batches, num_rows
         super().__init__(tf.data.experimental.to_variant(dataset))
 
     @property
@@ -96,7 +98,7 @@ class Batches(tf.data.Dataset):
         return changed if changed.options().deterministic is False else self._with(changed)
 
     def _with(self, dataset: tf.data.Dataset) -> Batches:
-        return Batches(dataset, self._position, self.num_batches, self._identity)
+        return Batches(dataset, self._position, self.num_batches, self._identity, num_rows=self.num_rows)
 
 
 def lost_by(dataset: Any) -> str | None:

@@ -92,12 +92,40 @@ class Window:
         rows = self.rows[numbers]
         if self._is_unread:
             self.objective.check(rows)
-        return self.objective(rows, width, rng)
+        element = self.objective(rows, width, rng)
+        return filled(element, self.batching.batch_size or 0) if self.batching.pad_remainder else element
 
 
 def is_shared(objective: Objective, batching: Batching) -> bool:
     """Return whether each of several workers can make its rows of a batch without the rows of the others."""
-    return batching.accumulation_steps == 1 and getattr(objective, "is_row_wise", False)
+    if batching.accumulation_steps > 1 or batching.pad_remainder:
+        return False
+    return getattr(objective, "is_row_wise", False)
+
+
+def filled(element: tuple, size: int) -> tuple:
+    """Add rows without a target to an element, up to `size` rows: copies of the first row with labels of -1 or NaN.
+
+    Example:
+
+    >>> inputs, labels = filled((np.array([[5, 6]]), np.array([1])), 2)
+    >>> inputs.tolist(), labels.tolist()
+    ([[5, 6], [5, 6]], [1, -1])
+    """
+    inputs, *targets = element
+    missing = size - len(keras.tree.flatten(inputs)[0])
+    if missing <= 0:
+        return element
+
+    def copied(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([array, np.repeat(array[:1], missing, 0)])
+
+    def without_target(labels: np.ndarray) -> np.ndarray:
+        value = -1 if np.issubdtype(labels.dtype, np.integer) else np.nan
+        return np.concatenate([labels, np.full((missing, *labels.shape[1:]), value, labels.dtype)])
+
+    fillers = (copied, without_target, copied)  # of inputs, labels, sample weights
+    return tuple(keras.tree.map_structure(fill, part) for fill, part in zip(fillers, (inputs, *targets), strict=False))
 
 
 def weighted(group: list[tuple]) -> list[tuple]:
@@ -118,13 +146,18 @@ def weighted(group: list[tuple]) -> list[tuple]:
 
 def _weights(labels: list[np.ndarray]) -> list[Any]:
     """Return the weights of each micro-batch, from its number of targets."""
-    # Negative integer labels are not targets; a row of float labels is one target.
+    # Negative integer labels are not targets; a row of float labels is one target, unless they are all NaN.
     integer = np.issubdtype(labels[0].dtype, np.integer)
-    counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])  # (k,)
+    counts = np.array([np.count_nonzero(y >= 0 if integer else _has_number(y)) for y in labels])  # (k,)
     scales = len(labels) * counts / max(counts.sum(), 1)  # (k,)
     return [
         np.full(y.shape if integer else y.shape[:1], scale, np.float32) for y, scale in zip(labels, scales, strict=True)
     ]
+
+
+def _has_number(labels: np.ndarray) -> np.ndarray:
+    """Return which rows (B, ...) hold a number that is not NaN, (B,)."""
+    return ~np.isnan(labels).reshape(len(labels), -1).all(axis=1)
 
 
 def multiplied(element: tuple, weight: Any) -> tuple:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import keras
@@ -32,11 +33,13 @@ def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, ver
     results = _metrics(model, dataset, progress) if distributed else None
 
     model.reset_metrics()
+    left = math.inf if dataset.num_rows is None else dataset.num_rows
     for inputs, labels, *weights in dataset:
-        count = len(keras.tree.flatten(inputs)[0])
-        outputs = model.predict_on_batch(inputs)
-        outputs = keras.tree.map_structure(lambda array, count=count: array[:count], outputs)  # each replica has all
-        scorer.add(inputs, labels, outputs)
+        count = min(len(keras.tree.flatten(inputs)[0]), left)  # without the rows that fill the last batch
+        left -= count
+        outputs = model.predict_on_batch(inputs)  # each replica has all
+        rows = keras.tree.map_structure(lambda array, count=count: array[:count], (inputs, labels, outputs))
+        scorer.add(*rows)
         if not distributed:
             model.compute_metrics(inputs, labels, outputs, *weights)
             progress.add(1)

@@ -28,7 +28,8 @@ def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
     """Return the similarity of each first text to all other texts of a batch.
 
     Args:
-        labels: (B,) integers. Groups of one label are not each other's negatives: their second texts do not count.
+        labels: (B,) integers. Groups of one label are not each other's negatives: their second texts do not count. Of
+            a group with a negative label no text counts for the other groups.
         embeddings: (B, G, D), G of 2 or more: a text, the one that belongs to it, and any number that do not.
 
     Returns:
@@ -40,7 +41,10 @@ def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
     scores = ops.matmul(vectors[:, 0], ops.transpose(others))  # (B, (G - 1) * B)
 
     labels, rows = ops.reshape(labels, (-1,)), ops.arange(ops.shape(vectors)[0])  # (B,) each
-    is_alike = (labels[:, None] == labels[None]) & (rows[:, None] != rows[None])  # (B, B)
+    is_other = rows[:, None] != rows[None]  # (B, B)
+    is_alike = (labels[:, None] == labels[None]) & is_other  # (B, B)
+    is_missing = ops.tile((labels < 0)[None] & is_other, (1, embeddings.shape[1] - 1))  # (B, (G - 1) * B)
+    scores = ops.where(is_missing, NEVER, scores)
     size = ops.shape(rows)[0]
     return ops.concatenate([ops.where(is_alike, NEVER, scores[:, :size]), scores[:, size:]], axis=1)
 

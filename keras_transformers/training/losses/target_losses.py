@@ -74,7 +74,7 @@ def _flat_cross_entropy(labels: Tensor, logits: Tensor, smoothing: float) -> Ten
 def binary_cross_entropy(labels: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
     """Compute the cross entropy per binary target, in nats; see `cross_entropy`.
 
-    Labels (B, C) are 0, 1 or negative (no target).
+    Labels (B, C) are 0, 1, or no target: negative or NaN.
 
     Example:
 

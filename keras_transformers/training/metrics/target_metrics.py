@@ -167,7 +167,7 @@ class F1(keras.metrics.F1Score):
         dtype: Dtype of its sums.
 
     Call arguments:
-        y_true: (B, C) of 0 and 1; negative: no target.
+        y_true: (B, C) of 0 and 1; negative or NaN: no target.
         y_pred: (B, C) logits.
 
     Example:
@@ -184,8 +184,9 @@ class F1(keras.metrics.F1Score):
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         # "No target" becomes a true negative, which does not change F1.
         labels, logits = like(y_true, y_pred), ops.cast(y_pred, "float32")  # (B, C)
-        scores = ops.where(labels >= 0, ops.sigmoid(logits), 0.0)  # (B, C)
-        super().update_state(ops.maximum(labels, 0.0), scores, sample_weight)
+        real = labels >= 0  # (B, C)
+        scores = ops.where(real, ops.sigmoid(logits), 0.0)  # (B, C)
+        super().update_state(ops.where(real, labels, 0.0), scores, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
         return {"average": self.average, "name": self.name, "dtype": self.dtype}

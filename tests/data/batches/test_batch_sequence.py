@@ -71,6 +71,6 @@ def test_a_batch_that_cannot_be_spread_over_devices_says_so(dataset, monkeypatch
     eight = keras.distribution.DataParallel(devices=[f"cpu:{index}" for index in range(8)])
     with eight.scope():
         assert len(rows(dataset[0])) == 8
-        with pytest.raises(ValueError, match=r"a batch of 2 rows .* 8 parts.*multiple of 8.*drop_remainder=True"):
+        with pytest.raises(ValueError, match=r"a batch of 2 rows .* 8 parts.*multiple of 8.*pad_remainder=True"):
             _ = dataset[NUM_BATCHES - 1]
     assert len(rows(dataset[NUM_BATCHES - 1])) == 2
