@@ -129,8 +129,8 @@ def steps(kind: str, way: str, layout: str) -> list[tuple[str, dict[str, Any]]]:
     rows = {"packing": None} if task.name == "causal_lm" and layout != "one" else {}
     lowered.clear()
     task.fit(**learns, validation_data=learns, dataset_options=rows, **FIT, **WAYS.get(way, {}))
-    task.evaluate(**learns, batch_size=ROWS, dataset_options=rows, verbose=0)
     task.model.predict(task.dataset(**learns, batch_size=ROWS, **rows), verbose=0)
+    task.evaluate(**learns, batch_size=ROWS, dataset_options=rows, verbose=0)  # answers' scores: Keras splits no rows
     task.predict(*use.asked, **({"max_new_tokens": 4} if task.kind.writes_text else {}))
     keras.distribution.set_distribution(None)
     return [(name, facts(exported)) for (name, _), exported in lowered.items()]
