@@ -125,12 +125,10 @@ def steps(kind: str, way: str, layout: str) -> list[tuple[str, dict[str, Any]]]:
     task = prepare(make(kind, "mixed_bfloat16" if way == "bfloat16" else None), way)
     use = every_task.USES[task.name]
     learns = {name: rows * (2 * ROWS // len(rows)) for name, rows in use.learns.items()}
-    # How many rows packed texts fill is not known, and it must divide by the devices.
-    rows = {"packing": None} if task.name == "causal_lm" and layout != "one" else {}
     lowered.clear()
-    task.fit(**learns, validation_data=learns, dataset_options=rows, **FIT, **WAYS.get(way, {}))
-    task.model.predict(task.dataset(**learns, batch_size=ROWS, **rows), verbose=0)
-    task.evaluate(**learns, batch_size=ROWS, dataset_options=rows, verbose=0)  # answers' scores: Keras splits no rows
+    task.fit(**learns, validation_data=learns, **FIT, **WAYS.get(way, {}))
+    task.model.predict(task.dataset(**learns, batch_size=ROWS), verbose=0)
+    task.evaluate(**learns, batch_size=ROWS, verbose=0)
     task.predict(*use.asked, **({"max_new_tokens": 4} if task.kind.writes_text else {}))
     keras.distribution.set_distribution(None)
     return [(name, facts(exported)) for (name, _), exported in lowered.items()]

@@ -69,8 +69,10 @@ def test_each_way_of_training(kind):
 
 @pytest.mark.slow
 def test_a_program_for_each_shape_of_a_batch():
-    """Two epochs of texts of three buckets; the last batch is smaller."""
-    whole, dropped = lower("compilations-{}", 'compilations-{"drop_remainder": true}').values()
+    """Two epochs of texts of three buckets; the last batch is smaller, or it is left out or filled."""
+    options = ({}, {"drop_remainder": True}, {"pad_remainder": True})
+    whole, dropped, padded = lower(*[f"compilations-{json.dumps(each)}" for each in options]).values()
     assert whole["compiled"] == len(whole["shapes"]) <= 3 * 2
     assert {length for _, length in whole["shapes"]} == {16, 32, 48}
-    assert dropped["compiled"] == 3 and dropped["shapes"] == [[8, 16], [8, 32], [8, 48]]
+    for found in (dropped, padded):
+        assert found["compiled"] == 3 and found["shapes"] == [[8, 16], [8, 32], [8, 48]]

@@ -11,7 +11,7 @@ from keras_transformers.data.batches.batching import Batching, Position
 from keras_transformers.data.batches.identity import identity
 from keras_transformers.data.batches.protocols import Objective, Source
 from keras_transformers.data.batches.window import Window
-from keras_transformers.utils import keras_private
+from keras_transformers.utils.device_rows import batch_parts
 
 
 class BatchSequence(keras.utils.PyDataset):
@@ -95,12 +95,7 @@ def _divisible(batch: tuple) -> tuple:
     Raises:
         ValueError: The number of rows is not divisible.
     """
-    distribution = keras.distribution.distribution()
-    if distribution is None:
-        return batch
-    sizes = dict(zip(distribution.device_mesh.axis_names, distribution.device_mesh.shape, strict=True))
-    # Devices of this process.
-    parts = max(1, sizes[distribution.batch_dim_name] // keras_private.num_processes(distribution))
+    parts = batch_parts()
     uneven = [len(array) for array in keras.tree.flatten(batch) if len(array) % parts]
     if uneven:
         raise ValueError(

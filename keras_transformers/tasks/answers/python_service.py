@@ -11,6 +11,7 @@ from keras_transformers.data.batches.batching import power_of_two
 from keras_transformers.tasks.answers.readers import PythonReader
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.utils.compiled import Compiled
+from keras_transformers.utils.device_rows import with_divided_rows
 
 
 class PythonService:
@@ -48,7 +49,7 @@ class PythonService:
         # Rows beyond the texts repeat the last one.
         padded = [[*column, *(column[-1] for _ in range(rows - count))] for column in columns[:own]]
         columns = [*padded, *columns[own:]]
-        found = self.programs[name](signature.read(self.reader, *columns))
+        found = self.programs[name](with_divided_rows(signature.read(self.reader, *columns)))
 
         def finish() -> dict[str, np.ndarray]:
             numbers = {name: keras.ops.convert_to_numpy(column) for name, column in found.items()}

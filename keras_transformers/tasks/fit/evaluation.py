@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.contract.scorer import Scorer
+from keras_transformers.utils.device_rows import with_divided_rows
 from keras_transformers.utils.keras_private import strategy_of
 
 
@@ -37,7 +38,7 @@ def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, ver
     for inputs, labels, *weights in dataset:
         count = min(len(keras.tree.flatten(inputs)[0]), left)  # without the rows that fill the last batch
         left -= count
-        outputs = model.predict_on_batch(inputs)  # each replica has all
+        outputs = model.predict_on_batch(with_divided_rows(inputs))  # each replica of `tf.distribute` has all
         rows = keras.tree.map_structure(lambda array, count=count: array[:count], (inputs, labels, outputs))
         scorer.add(*rows)
         if not distributed:
