@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
 import numpy as np
+import pytest
 from arrays import to_numpy
 from decoding import make_room
 from family_case import SIZES
@@ -26,6 +28,14 @@ COUNTERPARTS = {
     "cnn": (convolutional, {"kind": "decoder"}),
     "plain_cnn": (convolutional, {"kind": "decoder", "gated": False, "activation": "relu", "norm": "rms"}),
 }
+
+# A family for each kind of cache, positions and norms; parity tests decode with every family.
+KINDS = ("gpt2", "llama", "gpt_neox", "gemma3_text", "lfm2", "qwen3_5_text", "lstm", "cnn", "plain_cnn")
+
+
+def by_kind(families: Iterable[str]) -> list[Any]:
+    """Parameters of a test: a family of each kind in every run, the others at night."""
+    return [pytest.param(family, marks=() if family in KINDS else pytest.mark.slow) for family in families]
 
 
 def small_config(family: str = "gpt2", **options: Any) -> TransformerConfig:

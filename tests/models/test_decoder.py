@@ -8,7 +8,7 @@ from golden import check_weights
 from invariants import check_causal, same_dropout
 from pairs import pairwise
 from shapes import shapes_only
-from small_decoders import COUNTERPARTS, FAMILIES, all_heads, decode, small_config, token_ids, whole
+from small_decoders import COUNTERPARTS, FAMILIES, all_heads, by_kind, decode, small_config, token_ids, whole
 
 from keras_transformers.config.choices import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.heads import language_model_head
@@ -28,9 +28,9 @@ CONFIGS = pairwise(
     dtype=DTYPES,
 )
 each_config = pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
-each_family = pytest.mark.parametrize("family", [*FAMILIES, *COUNTERPARTS])
-each_attention = pytest.mark.parametrize("family", FAMILIES)
-each_counterpart = pytest.mark.parametrize("family", COUNTERPARTS)
+each_family = pytest.mark.parametrize("family", by_kind([*FAMILIES, *COUNTERPARTS]))
+each_attention = pytest.mark.parametrize("family", by_kind(FAMILIES))
+each_counterpart = pytest.mark.parametrize("family", by_kind(COUNTERPARTS))
 
 
 def make(family="gpt2", dtype="float32", outputs=(), **options):

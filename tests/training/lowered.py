@@ -129,7 +129,8 @@ def steps(kind: str, way: str, layout: str) -> list[tuple[str, dict[str, Any]]]:
     task.fit(**learns, validation_data=learns, **FIT, **WAYS.get(way, {}))
     task.model.predict(task.dataset(**learns, batch_size=ROWS), verbose=0)
     task.evaluate(**learns, batch_size=ROWS, verbose=0)
-    task.predict(*use.asked, **({"max_new_tokens": 4} if task.kind.writes_text else {}))
+    asked = [column * (2 * ROWS // len(column)) for column in use.asked]
+    task.predict(*asked, batch_size=ROWS, **({"max_new_tokens": 4} if task.kind.writes_text else {}))
     keras.distribution.set_distribution(None)
     return [(name, facts(exported)) for (name, _), exported in lowered.items()]
 
