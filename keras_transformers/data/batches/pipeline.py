@@ -64,7 +64,7 @@ def batches(
             equals the step of one large batch.
         drop_remainder: bool, whether to leave out the rows that do not fill a batch.
         pad_remainder: bool, whether to fill a smaller last batch with rows that have no target, so that all batches
-            have `batch_size` rows, as XLA compiles each shape once. They change neither steps nor metrics; Keras' logged
+            have `batch_size` rows: XLA compiles each shape once. They change neither steps nor metrics; Keras' logged
             `loss` is a mean over batches. None for True where a `keras.distribution` divides batches among devices.
         by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of similar length, if
             rows are in memory and have lengths. For an evaluation that does not depend on the order of rows.
