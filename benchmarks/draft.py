@@ -2,9 +2,9 @@
 
     python benchmarks/draft.py [--scales 0 0.05 0.1] [--guesses 3 5 7] [--turns 2] [--new 48] [--layers 24] [--own 2]
 
-The model is a GPT-2 as wide as the 124M one, with more layers and random weights, whose head is a matrix of its own; the
-draft has its first layers, embeddings and head. What the other layers of the model add is scaled: with 0 the draft is
-always right, and the larger the scale, the less often. So the times are those of any GPT-2 of these sizes.
+The model is a GPT-2 as wide as the 124M one, with more layers and random weights, whose head is a matrix of its own;
+the draft has its first layers, embeddings and head. What the other layers of the model add is scaled: with 0 the draft
+is always right, and the larger the scale, the less often. So the times are those of any GPT-2 of these sizes.
 
 Turns are interleaved: read the ratios. It is checked that both texts are the same.
 """

@@ -1,8 +1,8 @@
 """Assisted generation: a small model of the same tokens guesses the next ones, and the large model checks them.
 
 Papers: Leviathan et al. 2023, https://arxiv.org/abs/2211.17192; Chen et al. 2023, https://arxiv.org/abs/2302.01318.
-They accept a guess by chance, so that samples have the large model's distribution; here a guess is accepted if it is
-what the large model chooses, so that texts are the same, token for token, and samples are those of their seeds.
+They accept a guess by chance, so that samples have the large model's distribution; here a guess is accepted if the large
+model chooses the same token, so that texts are the same as without a draft, also samples of a seed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Draft(NamedTuple):
     """A small model that guesses tokens.
 
     Args:
-        service: What generates with the small model alone, of the same backend; it has `program` and `model`.
+        service: Service of the small model, of the same backend; its `program` and `model` are used.
         guesses: Tokens that are guessed at a time.
         vocabulary_size, own_size: Rows of the output matrix of the large model, and of the small one; where they
             differ, no text has the tokens beyond.
@@ -95,7 +95,7 @@ class DraftModel(Program):
 
 @dataclass(frozen=True)
 class DraftProgram(GuessingProgram):
-    """A `GuessingProgram` whose guesses are those of a small model.
+    """A `GuessingProgram` for which a small model guesses.
 
     Args:
         draft: The small model and sizes.
