@@ -1,8 +1,8 @@
 """Assisted generation: a small model of the same tokens guesses the next ones, and the large model checks them.
 
 Papers: Leviathan et al. 2023, https://arxiv.org/abs/2211.17192; Chen et al. 2023, https://arxiv.org/abs/2302.01318.
-They accept a guess by chance, so that samples have the large model's distribution; here a guess is accepted if the large
-model chooses the same token, so that texts are the same as without a draft, also samples of a seed.
+They accept a guess by chance, so that samples have the large model's distribution; here a guess is accepted if the
+large model chooses the same token, so that texts are the same as without a draft, also samples of a seed.
 """
 
 from __future__ import annotations

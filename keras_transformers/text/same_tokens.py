@@ -22,7 +22,7 @@ def difference(first: Tokenizer, second: Tokenizer) -> str:
 
     >>> large, small = (Tokenizer.train(["the cat sat"], size, model="byte_pair") for size in (260, 258))
     >>> difference(large, large), difference(large, small)
-    ('', "token 258 is 'at' in the first, missing in the second; 2 of 260 tokens differ")
+    ('', "token 258 is '...' in the first, missing in the second; 2 of 260 tokens differ")
     """
     if first is second:
         return ""

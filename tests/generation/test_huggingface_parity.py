@@ -168,15 +168,13 @@ def test_what_a_checkpoint_prescribes(tmp_path, num_beams):
 
 
 def test_drafts(tmp_path):
-    """Of another small model, and of one with the same weights: as assisted by it in `transformers`, row by row."""
+    """As assisted by the same small model in `transformers`, row by row."""
     kind, prompts = "LlamaForCausalLM", make_prompts(4, 60)
     reference, ours = make_reference(tmp_path, kind, **LLAMA, **END), read(tmp_path)
-    for seed, layers in ((1, 1), (0, 2)):
-        folder = tmp_path / str(seed)
-        assistant = make_reference(folder, kind, seed=seed, **LLAMA | {"num_hidden_layers": layers}, **END)
-        assisted = [theirs_assisted(reference, assistant, prompt) for prompt in prompts]
-        texts = ours(prompts, max_new_tokens=24, draft=read(folder))
-        assert [text.ids for (text,) in texts] == assisted and len({*assisted[0]}) > 3
+    assistant = make_reference(tmp_path / "small", kind, **LLAMA | {"num_hidden_layers": 1}, **END)
+    assisted = [theirs_assisted(reference, assistant, prompt) for prompt in prompts]
+    texts = ours(prompts, max_new_tokens=24, draft=read(tmp_path / "small"))
+    assert [text.ids for (text,) in texts] == assisted and len({*assisted[0]}) > 3
 
 
 def theirs_assisted(model, assistant, prompt):
