@@ -105,5 +105,5 @@ def forget_drafts(functions: dict[Any, Any], decoding: Decoding) -> None:
         return
     for key in [*functions]:
         other = key if isinstance(key, Decoding) else key[1]
-        if other.draft not in (None, decoding.draft):
+        if other.draft is not None and other.draft.service is not decoding.draft.service:
             functions.pop(key, None)

@@ -8,7 +8,7 @@ import pytest
 from generating import EOS, causal_lm, small_generator
 
 from keras_transformers.families import gpt2, lfm2
-from keras_transformers.generation.decoding import make_decoding
+from keras_transformers.generation.decoding import Decoding, forget_drafts, make_decoding
 from keras_transformers.generation.draft import Draft
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
@@ -91,6 +91,17 @@ def test_a_draft_with_fewer_or_more_rows_of_tokens(size, pair):
     plain = large(PROMPTS, bias=NO_END)
     check_same(plain, large(PROMPTS, bias=NO_END, draft=small))
     assert size == 40 or any(token >= size for (text,) in plain for token in text.ids)
+
+
+def test_functions_of_another_draft_are_forgotten():
+    """Those of other numbers of guesses are kept, and those without a draft."""
+    one, other = object(), object()
+    kept = [Decoding(), Decoding(1, 7), *(Decoding(draft=Draft(one, number, 30, 30)) for number in (3, 5))]
+    functions = {("text", each, False): each for each in (*kept, Decoding(draft=Draft(other, 3, 30, 30)))}
+    forget_drafts(functions, kept[0])
+    assert len(functions) == 5
+    forget_drafts(functions, kept[2])
+    assert [*functions.values()] == kept
 
 
 @pytest.mark.parametrize("wrong", [0, True, 2.0, "7", 65])
