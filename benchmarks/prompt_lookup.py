@@ -37,27 +37,22 @@ class Case:
     def __init__(self, task: Any, texts: list[str], **options: Any):
         self.task, self.texts, self.options = task, texts, options
 
-    def run(self, rows: int, guesses: int | None) -> tuple[float, list[str], int]:
-        """Return seconds of the processor, the texts and the number of new tokens."""
+    def run(self, rows: int, **guessed: Any) -> tuple[float, list[str], int]:
+        """Return seconds of the processor, the texts and the number of new tokens; `guessed` are options of guesses."""
         begin = time.process_time()
-        answers = self.task.predict(
-            self.texts, prompt_lookup=guesses, batch_size=rows, verbose=0, num_beams=1, **self.options
-        )
+        answers = self.task.predict(self.texts, batch_size=rows, verbose=0, num_beams=1, **guessed, **self.options)
         seconds = time.process_time() - begin
         return seconds, [answer["generated_text"] for answer in answers], sum(row["num_tokens"] for row in answers)
 
-    def turns(self, guesses: int) -> int:
+    def turns(self, prompt_lookup: int | None = None, draft: Any = None, draft_tokens: int | None = None) -> int:
         """Return how many turns the texts take, one row at a time."""
-        import tensorflow as tf
-
-        from keras_transformers.generation.decoding import make_decoding
-
         answers, turns = self.task.parts.answers, 0
-        request = tf.nest.map_structure(tf.constant, answers.request(1, parameters=self.options))
+        decoding, _ = answers.decoding(1, 1, prompt_lookup, draft, draft_tokens)
+        request = answers.request(1, parameters=self.options)
         for text in self.texts:
-            state, rows, _ = answers.service._start(tf.constant([text]), tf.constant([""]), 1, request)
+            state, rows, _ = answers.service.begin([text], request, decoding=decoding)
             while not state.finished.numpy().all():
-                state, turns = answers.service._advance(make_decoding(1, guesses))(state, rows), turns + 1
+                state, turns = answers.service._advance(decoding)(state, rows), turns + 1
         return turns
 
 
@@ -139,16 +134,17 @@ CASES: dict[str, Callable[[Path], Case]] = {"quotes": quotes, "repeats": repeats
 
 def compare(name: str, case: Case, rows: int, guesses: int, turns: int) -> str:
     """Return the line of a case."""
-    (_, texts, tokens), (_, same, _) = case.run(rows, None), case.run(rows, guesses)
+    (_, texts, tokens), (_, same, _) = case.run(rows), case.run(rows, prompt_lookup=guesses)
     equal = sum(text == other for text, other in zip(texts, same, strict=True))
     seconds: dict[int | None, list[float]] = {None: [], guesses: []}
     for _ in range(turns):
         for number, times in seconds.items():
-            times.append(case.run(rows, number)[0])
+            times.append(case.run(rows, prompt_lookup=number)[0])
     without, with_guesses = (tokens / statistics.median(times) for times in seconds.values())
+    passes = case.turns(prompt_lookup=guesses)
     return (
         f"{name:8} rows {rows:2} guesses {guesses}: {with_guesses:7.1f} tokens a second of the processor, without "
-        f"{without:7.1f}, ratio {with_guesses / without:.2f}; {tokens / case.turns(guesses):.2f} tokens a pass; "
+        f"{without:7.1f}, ratio {with_guesses / without:.2f}; {tokens / passes:.2f} tokens a pass; "
         f"{equal} of {len(texts)} texts equal"
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.batching import bucket, power_of_two
-from keras_transformers.generation.decoding import SAMPLES, Decoding
+from keras_transformers.generation.decoding import SAMPLES, Decoding, forget_drafts
 from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
@@ -130,12 +130,14 @@ class BucketedService:
 
     def _run(self, decoding: Decoding, name: str, *inputs: Any) -> Any:
         """Call a compiled function."""
-        if decoding not in self._compiled:
-            self._compiled[decoding] = self._compile(decoding)
-        return self._compiled[decoding][name](self.program.token_bytes, *inputs)
+        if (functions := self._compiled.get(decoding)) is None:
+            forget_drafts(self._compiled, decoding)
+            functions = self._compiled[decoding] = self._compile(decoding)
+        return functions[name](self.program.token_bytes, *inputs)
 
     def _compile(self, decoding: Decoding) -> dict[str, Compiled]:
         own = decoding.program(self.program)
+        others = [] if decoding.draft is None else [decoding.draft.service.model]
 
         def start(token_bytes, prompts, lengths, limit, request, source, prefix, number, room):
             return own.start(decoding.method, prompts, lengths, limit, request, number, source, room, prefix)
@@ -144,4 +146,5 @@ class BucketedService:
             program = dataclasses.replace(own, token_bytes=token_bytes)
             return program.advance(decoding.method, state, request, turns)
 
-        return {"start": Compiled(self.model, start, static=(7, 8)), "advance": Compiled(self.model, advance)}
+        compiled = partial(Compiled, self.model, others=others)
+        return {"start": compiled(start, static=(7, 8)), "advance": compiled(advance)}

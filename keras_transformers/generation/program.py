@@ -16,9 +16,9 @@ from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
-from keras_transformers.generation.state import BEYOND, Cache, Rings, Source, State, first_state, smaller
+from keras_transformers.generation.state import BEYOND, Cache, Rings, State, first_state, smaller, split_cache
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
-from keras_transformers.layers.attention.cache import joined, parted
+from keras_transformers.layers.attention.cache import parted
 from keras_transformers.layers.core.dense import with_length, without_length
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models.decoder import prefill, ring_windows, step
@@ -93,6 +93,27 @@ class Program:
         Returns:
             The state and the request of B * n rows; rows of the first prompt come first.
         """
+        token_ids, cache = self.read_prompts(prompts, lengths, limit, source, room, prefix)
+        order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
+        token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))
+        request = request.repeated(number)
+        last = take_at(token_ids, ops.expand_dims(ops.maximum(lengths - 1, 0), 1))[:, 0]
+        last_entry = ops.full_like(last, NOTHING_YET) if source else last
+        state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
+        return method.begin(state, request), request
+
+    def read_prompts(
+        self, prompts: Tensor, lengths: Tensor, limit: Tensor, source: dict[str, Tensor],
+        room: Tensor | int | None = None, prefix: Any = (),
+    ) -> tuple[Tensor, Cache]:  # fmt: skip
+        """Read all tokens of the prompts but the last.
+
+        Args:
+            prompts, lengths, limit, source, room, prefix: As for `start`.
+
+        Returns:
+            The token ids of prefix and prompts, int32 (B, T), with room for the new tokens, and the cache.
+        """
         longest = ops.shape(prompts)[1]
         past = ops.shape(prefix.token_ids)[0] - 1 if prefix else 0  # F - 1 tokens have been read
         is_read = ops.arange(longest, dtype="int32") < ops.expand_dims(lengths - (past + 1), 1)  # (B, P)
@@ -103,21 +124,13 @@ class Program:
             prompts = ops.concatenate([before, prompts], axis=1)  # (B, F - 1 + P)
         else:
             cache = self.prefill({**inputs, **source, **self._lengths(limit)})["cache"]
-            cache = _split_cache(cache, source, self.attends)
+            cache = split_cache(cache, source, self.attends)
 
         end = ops.shape(prompts)[1]
         room = self.text_places(ops.maximum(ops.max(limit), end)) - end if room is None else room
         cache = cache.in_rings(lengths - 2, self.rings)  # the newest token in it is the last but one
         cache = cache.grown(room if self.cache_increment is None else smaller(room, self.cache_increment), self.rings)
-        token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
-
-        order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
-        token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))
-        request = request.repeated(number)
-        last = take_at(token_ids, ops.expand_dims(ops.maximum(lengths - 1, 0), 1))[:, 0]
-        last_entry = ops.full_like(last, NOTHING_YET) if source else last
-        state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
-        return method.begin(state, request), request
+        return ops.pad(prompts, [(0, 0), (0, room)]), cache
 
     def _read_behind(self, blocks: list[dict[str, Tensor]], past: Tensor, inputs: dict[str, Tensor]) -> Cache:
         """Return the cache after prompts (B, P) behind a prefix, of whose tokens `past` have been read."""
@@ -133,7 +146,7 @@ class Program:
         Args:
             method: As for `start`.
             state, request: As returned by `start`; the state may come from this function, too.
-            turns: Maximum number of turns; each adds one token, or more with `prompt_lookup`.
+            turns: Maximum number of turns; each adds one token, or more with guesses.
         """
 
         def unfinished(count, state):
@@ -285,15 +298,3 @@ def make_program(
         reader, one_step, project, config.eos_ids, token_bytes, prescribed, cache_increment, config.cross_attention,
         config.encoder_vocabulary_size is None, "text_lengths" in reader.input, ring_windows(config), read_on,
     )  # fmt: skip
-
-
-def _split_cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
-    """Return the cache of `prefill`; the encoder's part is kept apart, as beams share it."""
-    if not source:
-        return Cache(blocks)
-    own, of_context = zip(*map(parted, blocks), strict=True)
-    mask = source["encoder_padding_mask"]
-    # Without attention there is no coverage to make up for.
-    coverage = (ops.zeros_like if attends else ops.ones_like)(mask, dtype="float32")  # (B, S)
-    shared = Source([joined({}, parts) for parts in of_context], mask, source["encoder_token_ids"])
-    return Cache([*own], shared, coverage)

@@ -11,32 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from keras import ops
 
+from keras_transformers.generation.guessing import NO_GUESS, GuessingProgram
 from keras_transformers.generation.program import Method, Program
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.state import Cache, State
+from keras_transformers.generation.state import State
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.utils.tensor_types import Tensor
 
-NO_GUESS = -1  # equals no token
 # Measured by `benchmarks/prompt_lookup.py`: one equal token says little, and more than three say no more than three.
 SHORTEST, LONGEST = 2, 3  # tokens of an n-gram that is looked up
 
 
 @dataclass(frozen=True)
-class LookupProgram(Program):
-    """A `Program` that guesses the next tokens of each row, and reads the last token and the guesses in one pass.
-
-    The method chooses after each of them as it would without guesses, so the texts are the same: greedy ones and
-    samples, with all penalties and stop strings. A row continues in the same pass while its guesses are what was
-    chosen. Cache entries of wrong guesses lie after the row's end, where no token sees them; later ones replace them.
-    In floating point a pass of n + 1 tokens may round in another way than n + 1 passes: two tokens whose logits differ
-    by less than that may change places.
-
-    Args:
-        guesses: n, tokens that are guessed.
-    """
-
-    guesses: int = 1
+class LookupProgram(GuessingProgram):
+    """A `GuessingProgram` whose guesses followed the same tokens before, in the row or its source."""
 
     def loop(
         self, goes_on: Callable, method: Method, request: Request, count: Tensor, state: State
@@ -60,20 +48,11 @@ class LookupProgram(Program):
             return count + 1, state, self._guess(state, request, source)
 
         def check(count, state, guesses):
-            state = self._check(method, state, request, guesses)
+            state = self.check(method, state, request, guesses)
             return count + 1, state, self._guess(state, request, source)
 
         begin = (count, state, self._guess(state, request, source))
         return ops.while_loop(lambda count, state, _: goes_on(count, state), alternate, begin)[:2]
-
-    @property
-    def pass_tokens(self) -> int:
-        """Return the number of tokens of a row that the loop reads at a time, at most."""
-        return self.guesses + 1
-
-    def needed_places(self, state: State) -> Tensor:
-        """Return the number of places in the cache that the next turn may write to."""
-        return ops.minimum(ops.max(state.lengths) + self.guesses, ops.max(state.limit))
 
     def _guess(self, state: State, request: Request, source: Tensor | None) -> Tensor:
         """Guess the next tokens of each row, from the row and from sources (B, S): int32 (B, n)."""
@@ -86,39 +65,13 @@ class LookupProgram(Program):
         may_guess = ops.logical_and(ops.logical_not(state.finished), state.limit - lengths > 1)
         return ops.where(ops.expand_dims(may_guess, 1), guesses, NO_GUESS)
 
-    def _check(self, method: Method, state: State, request: Request, guesses: Tensor) -> State:
-        """Read the last token and the guesses (B, n) of each row; append tokens while the guesses are right."""
-        last = ops.expand_dims(last_token(state), 1)  # (B, 1)
-        token_ids = ops.maximum(ops.concatenate([last, guesses], axis=1), 0)  # (B, n + 1)
-        places = ops.expand_dims(state.lengths - 1, 1) + ops.arange(self.guesses + 1, dtype="int32")
-        # The last token of a text at its limit is never read: its place takes what is beyond it.
-        places = ops.maximum(ops.minimum(places, ops.expand_dims(state.limit - 1, 1)), 0)  # (B, n + 1)
-        logits, cache = self.read(state, token_ids, places)  # (B, n + 1, V)
-        expected = ops.pad(guesses, [(0, 0), (0, 1)], constant_values=NO_GUESS)  # (B, n + 1)
-
-        def any_is_open(index, is_open, finished, state):
-            return ops.any(is_open)
-
-        def choose(index, is_open, finished, state):
-            state = state._replace(cache=cache, finished=ops.logical_not(is_open))
-            state = method(self, state, ops.take(logits, index, axis=1), request)
-            finished = ops.where(is_open, state.finished, finished)
-            is_right = last_token(state) == ops.take(expected, index, axis=1)
-            is_open = ops.logical_and(ops.logical_not(state.finished), is_right)  # rows that were closed are finished
-            return index + 1, is_open, finished, state._replace(cache=Cache([]))
-
-        start = (ops.zeros((), "int32"), ops.logical_not(state.finished), state.finished)
-        loop = (*start, state._replace(cache=Cache([])))
-        _, _, finished, state = ops.while_loop(any_is_open, choose, loop)
-        return state._replace(finished=finished, cache=cache)
-
 
 def with_lookup(program: Program, guesses: int) -> LookupProgram:
     """Return a program with prompt lookup.
 
     Args:
         program: The program without.
-        guesses: As in `LookupProgram`.
+        guesses: As in `GuessingProgram`.
     """
     fields = vars(program)
     if program.cache_increment is not None:
@@ -133,11 +86,6 @@ def _is_worth_it(state: State, guesses: Tensor) -> Tensor:
     """
     with_guess, going = (ops.cast(x, "int32") for x in (guesses[:, 0] != NO_GUESS, ops.logical_not(state.finished)))
     return ops.logical_and(ops.any(with_guess), ops.sum(2 * with_guess - going) >= 0)
-
-
-def last_token(state: State) -> Tensor:
-    """Return the last token of each row: int32 (B,)."""
-    return take_at(state.token_ids, ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1))[:, 0]
 
 
 def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, until: Tensor, number: int) -> Tensor:

@@ -48,6 +48,8 @@ OF_CALLS = (
     "num_beams",
     "num_sequences",
     "prompt_lookup",
+    "draft",
+    "draft_tokens",
     "choices",
     "json_schema",
     "pattern",

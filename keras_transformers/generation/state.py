@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_transformers.generation.stop import StopStrings, empty_tail
-from keras_transformers.layers.attention.cache import has_places, take_places
+from keras_transformers.layers.attention.cache import has_places, joined, parted, take_places
 from keras_transformers.layers.positions.cache_places import held_positions
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -77,6 +77,18 @@ class Cache(NamedTuple):
         return self._replace(blocks=blocks, coverage=ops.take(self.coverage, index, axis=0) if self.source else ())
 
 
+def split_cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
+    """Return the cache of `prefill`; the encoder's part is kept apart, as beams share it."""
+    if not source:
+        return Cache(blocks)
+    own, of_context = zip(*map(parted, blocks), strict=True)
+    mask = source["encoder_padding_mask"]
+    # Without attention there is no coverage to make up for.
+    coverage = (ops.zeros_like if attends else ops.ones_like)(mask, dtype="float32")  # (B, S)
+    shared = Source([joined({}, parts) for parts in of_context], mask, source["encoder_token_ids"])
+    return Cache([*own], shared, coverage)
+
+
 class Written(NamedTuple):
     """Texts as token ids, with their scores."""
 
@@ -102,6 +114,7 @@ class State(NamedTuple):
     kept_bytes: Tensor  # int32 (B,), as in `Written`
     cache: Cache
     hypotheses: Written | tuple[()] = ()  # of beam search: texts that have ended, best first
+    draft: Cache | tuple[()] = ()  # of a small model that guesses tokens
 
     @property
     def read(self) -> tuple[Tensor, Tensor]:

@@ -109,7 +109,7 @@ def check_choice_options(
     """
     given = [name for name in ("max_new_tokens", "min_new_tokens") if name in parameters]
     given += ["stop"] if stop else []
-    given += ["prompt_lookup"] if decoding.prompt_lookup is not None else []
+    given += [decoding.guesser] if decoding.guesser else []
     if given:
         raise ValueError(f"a choice is written whole, token by token: received {', '.join(given)} too. Leave them out.")
     if decoding.num_beams > 1 and num_sequences > number:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -19,6 +19,7 @@ class Compiled:
         model: The model whose variables the function reads. It must not change them.
         function: Function from structures of arrays to a structure of arrays.
         static: Places of the arguments that are hashable Python values; there is a program for each of them, too.
+        others: Further models whose variables it reads.
 
     Attributes:
         num_programs: The number of programs that were compiled so far.
@@ -31,8 +32,13 @@ class Compiled:
     4.0
     """
 
-    def __init__(self, model: keras.Model, function: Callable[..., Any], static: tuple[int, ...] = ()):
-        self.variables, self.function, self.program = model.variables, function, None
+    def __init__(
+        self, model: keras.Model, function: Callable[..., Any], static: tuple[int, ...] = (),
+        others: Sequence[keras.Model] = (),
+    ):  # fmt: skip
+        variables = [variable for each in (model, *others) for variable in each.variables]
+        self.variables = [*{id(variable): variable for variable in variables}.values()]
+        self.function, self.program = function, None
         self.num_programs = 0
         if keras.config.backend() == "jax":
             import jax

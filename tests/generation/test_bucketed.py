@@ -20,6 +20,9 @@ answers = [task.predict(texts, **request) for request in requests]
 streamed = "".join(task.stream(texts[0], stop=["a"]))
 assert streamed == task.generate(texts[:1], stop=["a"])[0]
 assert "".join(task.stream(texts[0], stop=["a"], prompt_lookup=4)) == streamed
+assert "".join(task.stream(texts[0], stop=["a"], draft=causal_lm(layers=1))) == streamed
+plain, assisted = (task.generate(texts[:3], max_new_tokens=[12, 5, 9], **x) for x in ({}, {"draft": task}))
+assert plain == assisted
 sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
 alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
 assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2

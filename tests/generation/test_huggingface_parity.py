@@ -167,6 +167,26 @@ def test_what_a_checkpoint_prescribes(tmp_path, num_beams):
     assert [ids[0] == 7 for ids in expected[:2]] == [True, True] and 9 in {len(ids) for ids in expected}
 
 
+def test_drafts(tmp_path):
+    """As assisted by the same small model in `transformers`, row by row."""
+    kind, prompts = "LlamaForCausalLM", make_prompts(4, 60)
+    reference, ours = make_reference(tmp_path, kind, **LLAMA, **END), read(tmp_path)
+    assistant = make_reference(tmp_path / "small", kind, **LLAMA | {"num_hidden_layers": 1}, **END)
+    assisted = [theirs_assisted(reference, assistant, prompt) for prompt in prompts]
+    texts = ours(prompts, max_new_tokens=24, draft=read(tmp_path / "small"))
+    assert [text.ids for (text,) in texts] == assisted and len({*assisted[0]}) > 3
+
+
+def theirs_assisted(model, assistant, prompt):
+    import torch
+
+    ids = torch.tensor([prompt])
+    options = {"do_sample": False, "pad_token_id": 3, "max_new_tokens": 24, "attention_mask": torch.ones_like(ids)}
+    with torch.no_grad():
+        out = model.generate(ids, assistant_model=assistant, **options)
+    return until_end(out[0, len(prompt) :].tolist(), [2])
+
+
 def test_transformers_reads_what_we_write(tmp_path):
     """The settings of samples, and those that are ours alone."""
     transformers = pytest.importorskip("transformers")

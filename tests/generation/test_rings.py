@@ -9,11 +9,14 @@ from functools import cache
 import keras
 import numpy as np
 import pytest
-from generating import Generator, ids_of, small_generator
+from generating import Generator, ids_of, lively, small_generator
 from keras import ops
 
+from keras_transformers.families import mistral
 from keras_transformers.generation.decoding import Decoding
 from keras_transformers.generation.request import make_request
+from keras_transformers.tasks import Task
+from keras_transformers.text.tokenizer import Tokenizer
 
 BLOCKS = [{"attention_window": 4}, {}]
 FAMILIES = {
@@ -98,6 +101,18 @@ def test_a_prefix_longer_than_the_windows():
     )
     expected = generator([[*prefix, *prompt] for prompt in prompts], **OPTIONS["lookup"])
     assert ids_of(generator(prompts, prefix=prefix, **OPTIONS["lookup"])) == ids_of(expected)
+
+
+@pytest.mark.integration
+def test_rings_of_a_task_hold_the_guesses():
+    """Also in a stream: a text begins with the rings of the passes that follow."""
+    config = mistral(257, 1, 2, 16, 32, num_kv_heads=1, max_length=64, block_options=[{"attention_window": 4}])
+    task = Task("causal_lm", config, Tokenizer.train([], model="bytes"))
+    lively(task.model)
+    options = {"max_new_tokens": 40, "repetition_penalty": 0.7}
+    (text,) = task.generate(["abcabcabc"], **options)
+    assert [text] == task.generate(["abcabcabc"], prompt_lookup=6, **options)
+    assert text == "".join(task.stream("abcabcabc", prompt_lookup=6, **options))
 
 
 @pytest.mark.parametrize("guesses, extra", [(None, 0), (3, 3)])

@@ -13,6 +13,7 @@ from small_decoders import small_config, whole
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import gpt2
 from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.draft import Draft
 from keras_transformers.generation.prefix import PrefixStates
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.request import make_request
@@ -83,14 +84,15 @@ class Generator:
 
     def __call__(
         self, prompts: list[list[int]], num_beams: int = 1, sequences: int = 1, stop: Any = (), bias: Any = None,
-        prompt_lookup: int | None = None, turns: int | None = None, prefix: Any = (), **parameters: Any,
+        prompt_lookup: int | None = None, turns: int | None = None, prefix: Any = (), draft: Generator | None = None,
+        guesses: int = 4, **parameters: Any,
     ) -> list[list[Text]]:  # fmt: skip
-        """The texts of each prompt, perhaps behind the ids of a prefix, after so many turns.
+        """The texts of each prompt, perhaps behind the ids of a prefix, after so many turns; a draft's are of guesses.
 
         Parameters are one number, or one a prompt.
         """
         prompts = [[*prefix[-1:], *prompt] for prompt in prompts]
-        decoding = Decoding(num_beams, prompt_lookup)
+        decoding = Decoding(num_beams, prompt_lookup, draft and draft.as_draft(guesses, self.config))
         rows = decoding.rows(sequences)
         request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | parameters, num_beams)
         lengths = np.array([len(prompt) for prompt in prompts], "int32")
@@ -108,6 +110,9 @@ class Generator:
             for ids, length, new, kept, score in zip(*written, strict=True)
         ]
         return [texts[row : row + sequences] for row in range(0, len(texts), rows)]
+
+    def as_draft(self, guesses: int, large: TransformerConfig) -> Draft:
+        return Draft(self, guesses, large.vocabulary_size, self.config.vocabulary_size)
 
     def _function(self, decoding: Decoding, inputs: Any, prefix: Any = ()) -> Any:
         """All in one, traced once on TensorFlow; with a prefix each time."""
@@ -135,12 +140,12 @@ def ids_of(answers: list[list[Text]]) -> list[list[list[int]]]:
     return [[text.ids for text in texts] for texts in answers]
 
 
-def causal_lm(dtype: str | None = None, end_token: bool = True, **options: Any) -> Task:
+def causal_lm(dtype: str | None = None, end_token: bool = True, layers: int = 2, **options: Any) -> Task:
     """A random model on text: its tokens are bytes and pairs of them, also parts of characters."""
     tokenizer = Tokenizer.train(CORPUS, 290, model="byte_pair")
     keras.utils.set_random_seed(0)
     ends = [tokenizer.eos_id] if end_token else []
-    config = gpt2(tokenizer.vocabulary_size, 2, 4, 16, max_length=48, eos_ids=ends, **options)
+    config = gpt2(tokenizer.vocabulary_size, layers, 4, 16, max_length=48, eos_ids=ends, **options)
     task = Task("causal_lm", config, tokenizer, dtype=dtype)
     lively(task.model)
     return task

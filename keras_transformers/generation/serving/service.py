@@ -11,7 +11,8 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.decoding import SAMPLES, Decoding
+from keras_transformers.generation.decoding import SAMPLES, Decoding, forget_drafts
+from keras_transformers.generation.draft import Draft
 from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
@@ -95,7 +96,7 @@ class GenerationService:
         self.origin = self  # traced functions keep it, as it holds no prefix
         self.prefix = PrefixStates(model, self.program, lambda function: tf.function(function, autograph=False))
         self._runs: dict[tuple[str, Decoding, bool], Callable] = {}  # traced functions
-        self._starts: dict[tuple[str, bool], Any] = {}
+        self._starts: dict[tuple[str, Decoding, bool], Any] = {}
         self._advances: dict[Decoding, Callable] = {}  # traced functions of `stream`
 
     def behind(self, prefixes: Mapping[str, Prefix]) -> GenerationService:
@@ -104,11 +105,12 @@ class GenerationService:
         service.prefixes = {form: tf.nest.map_structure(tf.convert_to_tensor, each) for form, each in prefixes.items()}
         return service
 
-    def storing(self) -> GenerationService:
-        """Return a service to be saved, in whose module `store` puts prefixes."""
+    def storing(self, draft: Draft | None = None) -> GenerationService:
+        """Return a service to be saved with a draft's weights, in whose module `store` puts prefixes."""
         service, module = self.behind({}), tf.Module()
         for name in ("graph", "weights", "output_matrix"):
             setattr(module, name, getattr(self.module, name))
+        module.draft = [] if draft is None else draft.variables
         service.module = module
         return service
 
@@ -161,7 +163,7 @@ class GenerationService:
         source = prompts.source
         if self.compiled:
             source, request = padded_source(source, reader.max_length), padded_request(request)
-        state, request = self.program.start(
+        state, request = decoding.program(self.program).start(
             decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, source, prefix=prefix
         )
         return state, request, {"truncated": prompts.truncated, "error": prompts.error}
@@ -177,15 +179,16 @@ class GenerationService:
         """Call `write`, traced once for each `form` and `decoding`, with and without prefix."""
         prefix, origin = self.prefixes.get(form, ()), self.origin
         key = (form, decoding, bool(prefix))
-        if key not in self._runs:
-            self._runs[key] = tf.function(
+        if (function := self._runs.get(key)) is None:
+            forget_drafts(self._runs, decoding)
+            function = self._runs[key] = tf.function(
                 lambda text, error, sequences, request, prefix: origin.write(
                     text, error, sequences, request, decoding, form, prefix
                 ),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
                 autograph=False,
             )
-        return self._runs[key](text, error, sequences, request, prefix)
+        return function(text, error, sequences, request, prefix)
 
     def answer(
         self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
@@ -202,7 +205,7 @@ class GenerationService:
         Raises:
             ValueError: No text can be generated.
         """
-        state, rows, columns = self.begin([text], request, form)
+        state, rows, columns = self.begin([text], request, form, decoding)
         check_answer(columns["truncated"][0], columns["error"][0], self.readers[form].max_length)
 
         def contents():
@@ -214,12 +217,12 @@ class GenerationService:
         return pieces_of(contents(), int(request.stop.lengths.max()))
 
     def begin(
-        self, texts: Sequence[str], request: Request, form: str = TEXTS
+        self, texts: Sequence[str], request: Request, form: str = TEXTS, decoding: Decoding = SAMPLES
     ) -> tuple[State, Request, dict[str, list]]:
         """Return state and request before the first token of a sample, and the errors and cuts of each text."""
         self.output_matrix.refresh()
-        text, error = tf.constant(texts, tf.string), no_errors(texts)
-        state, rows, columns = self._start(form)(text, error, 1, request_tensors(request), self.prefixes.get(form, ()))
+        inputs = tf.constant(texts, tf.string), no_errors(texts), 1, request_tensors(request)
+        state, rows, columns = self._start(form, decoding)(*inputs, self.prefixes.get(form, ()))
         return state, rows, {name: decoded(column.numpy()).tolist() for name, column in columns.items()}
 
     def turn(self, state: State, request: Request) -> State:
@@ -230,29 +233,31 @@ class GenerationService:
         """Return the bytes of each text so far."""
         return self.writer(state.written).numpy().tolist()
 
-    def _start(self, form: str) -> Any:
+    def _start(self, form: str, decoding: Decoding) -> Any:
         prefix, origin = self.prefixes.get(form, ()), self.origin
-        key = (form, bool(prefix))
-        if key not in self._starts:
-            self._starts[key] = tf.function(
+        key = (form, decoding, bool(prefix))
+        if (function := self._starts.get(key)) is None:
+            forget_drafts(self._starts, decoding)
+            function = self._starts[key] = tf.function(
                 lambda text, error, number, request, prefix: origin.start(
-                    text, error, number, request, SAMPLES, form, prefix
+                    text, error, number, request, decoding, form, prefix
                 ),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
                 autograph=False,
             )
-        return self._starts[key]
+        return function
 
     def _advance(self, decoding: Decoding) -> Callable:
-        if decoding not in self._advances:
-            started = self._start(TEXTS).get_concrete_function().structured_outputs[:2]
+        if (function := self._advances.get(decoding)) is None:
+            forget_drafts(self._advances, decoding)
+            started = self._start(TEXTS, decoding).get_concrete_function().structured_outputs[:2]
             origin = self.origin
-            self._advances[decoding] = tf.function(
+            function = self._advances[decoding] = tf.function(
                 lambda state, request: origin.advance(state, request, 1, decoding),
                 input_signature=tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started),
                 autograph=False,
             )
-        return self._advances[decoding]
+        return function
 
     def signatures(self, defaults: Request, sequences: int, decoding: Decoding = SAMPLES) -> dict[str, Any]:
         """Return the signatures of an export: `serving_default`, and `generate`, whose inputs are sampling parameters.

@@ -13,7 +13,7 @@ from keras_transformers.generation.request import Request
 from keras_transformers.generation.stream import pieces_of
 from keras_transformers.tasks.answers.writing_setup import WritingSetup
 
-REFUSED = ("choices", "stop", "num_beams", "num_sequences", "prompt_lookup", "min_new_tokens")
+REFUSED = ("choices", "stop", "num_beams", "num_sequences", "prompt_lookup", "draft", "min_new_tokens")
 NEUTRAL: tuple[Any, ...] = (None, 1, (), [])
 
 

@@ -38,14 +38,16 @@ def check_compute(compute: Any) -> None:
         raise ValueError(f'compute must be "int8", or None for the dtype of the model: received {compute!r}.')
 
 
-def check_compiled(compiled: Any, prompt_lookup: Any = None) -> None:
-    """Raise a `ValueError` if `compiled` is not True or False, or does not go with prompt lookup."""
+def check_compiled(compiled: Any, prompt_lookup: Any = None, draft: Any = None) -> None:
+    """Raise a `ValueError` if `compiled` is not True or False, or does not go with guesses."""
     if not isinstance(compiled, bool):
         raise ValueError(f"compiled must be True or False: received {compiled!r}.")
     if compiled and prompt_lookup is not None:
         raise ValueError(
             f"compiled=True reads a token at a time, prompt_lookup={prompt_lookup!r} several: leave one of them out."
         )
+    if compiled and draft is not None:
+        raise ValueError("compiled=True reads a token at a time, a draft's guesses are several: leave one of them out.")
 
 
 @contextmanager

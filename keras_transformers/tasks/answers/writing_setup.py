@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import keras
 import numpy as np
 
 from keras_transformers.checkpoints.settings.generation_config import check_settings
 from keras_transformers.generation.decoding import Decoding, make_decoding
+from keras_transformers.generation.draft import Draft
 from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import CHATS, TEXTS, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
@@ -17,7 +18,12 @@ from keras_transformers.generation.spelling import Spelling, spell
 from keras_transformers.generation.text_choices import ChoiceReader
 from keras_transformers.tasks.answers.services import check_counts, generation_backend
 from keras_transformers.tasks.contract.parts import MadeService, Setup
+from keras_transformers.text.same_tokens import difference
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.untrusted import shown
+
+DRAFT_TOKENS = 5  # guesses at a time: faster than 3 where all are right, as fast at a third (`benchmarks/draft.py`)
 
 
 class WritingSetup:
@@ -116,7 +122,9 @@ class WritingSetup:
         """Return the checkpoint's number of beams, or 1."""
         return self.generation.get("num_beams", 1)
 
-    def decoding(self, num_beams: Any, num_sequences: Any, prompt_lookup: Any) -> tuple[Decoding, int]:
+    def decoding(
+        self, num_beams: Any, num_sequences: Any, prompt_lookup: Any, draft: Any = None, draft_tokens: Any = None
+    ) -> tuple[Decoding, int]:
         """Return how to decode, and the number of texts for each prompt."""
         num_beams = self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
@@ -128,7 +136,29 @@ class WritingSetup:
                 "cannot forget a token. Leave prompt_lookup out."
             )
         longest = longest_text(self.setup.config, self.setup.max_length)
-        return make_decoding(num_beams, prompt_lookup, longest), num_sequences
+        if draft is None:
+            if draft_tokens is not None:
+                raise ValueError(f"draft_tokens={draft_tokens!r} are guessed by a draft: give draft, or leave it out.")
+            return make_decoding(num_beams, prompt_lookup, longest), num_sequences
+        small = self.drafter(draft)
+        sizes = self.setup.config.vocabulary_size, small.setup.config.vocabulary_size
+        record = Draft(None, DRAFT_TOKENS if draft_tokens is None else draft_tokens, *sizes)
+        decoding = make_decoding(num_beams, prompt_lookup, longest, record)
+        service = cast(Any, small).service  # the class of a task's answers has it; made after all checks
+        if on_tensorflow():
+            service.output_matrix.refresh()
+        return decoding._replace(draft=cast(Draft, decoding.draft)._replace(service=service)), num_sequences
+
+    def drafter(self, draft: Any) -> WritingSetup:
+        """Return the answers of a draft; raise a `ValueError` if it is no task that can guess for this model."""
+        small = getattr(getattr(draft, "parts", None), "answers", None)
+        if self.has_source or not isinstance(small, WritingSetup) or small.has_source:
+            raise ValueError(
+                "draft is for causal_lm: a loaded task of a small model that continues texts, beside one of a large "
+                f"model that does: received {shown(draft)} for {self.setup.kind.name}. Leave draft out."
+            )
+        check_draft(self.setup, small.setup)
+        return small
 
     def make_service(self, **options: Any) -> Any:
         """Return a service with the current weights: reader, program and writer of the backend.
@@ -159,17 +189,47 @@ class WritingSetup:
     def choose_functions(
         self, service: Any, request: Request, num_sequences: int, decoding: Decoding
     ) -> dict[str, Any]:
-        """Return the signature `choose` of an export; none for models without an end token, or with prompt lookup.
+        """Return the signature `choose` of an export; none for models without an end token, or with guesses.
 
         Args:
             service: The `GenerationService`.
             request: The request of `serving_default`, one row.
             num_sequences, decoding: As for the service.
         """
-        if not self.setup.config.eos_ids or decoding.prompt_lookup is not None:
+        if not self.setup.config.eos_ids or decoding.guesser:
             return {}
         from keras_transformers.generation.serving.graph_choices import GraphChoices, choose_signature
 
         choices = GraphChoices(self.choice_reader, self.setup.graph_of(self.target), self.choice_room)
         service.module.choice_tables = choices.graph
         return {"choose": choose_signature(service, choices, request, num_sequences, decoding)}
+
+
+def check_draft(large: Setup, small: Setup) -> None:
+    """Check that a small model can guess the tokens of a large one.
+
+    Args:
+        large, small: Setups of their tasks.
+
+    Raises:
+        ValueError: The tokenizers differ, the small one reads shorter texts, or a block has a state.
+    """
+    for name, setup in (("draft", small), ("this model", large)):
+        if setup.config.has_states:
+            raise ValueError(
+                "draft takes back wrong guesses, and the state of a block without attention cannot forget a token: "
+                f"{name} has such blocks. "
+                + ("Leave draft out." if setup is large else "Take a draft that has attention in all blocks.")
+            )
+    if differs := difference(large.tokenizer, small.tokenizer):
+        raise ValueError(
+            "draft must have the tokenizer of this model, as token ids are compared: of this model's (the first) and "
+            f"the draft's (the second), {differs}. Take a draft of the same tokenizer, such as a smaller model of the "
+            "same family."
+        )
+    lengths = [longest_text(setup.config, setup.max_length) for setup in (large, small)]
+    if lengths[1] < lengths[0]:
+        raise ValueError(
+            f"draft reads texts of at most {lengths[1]} tokens, and this model writes up to {lengths[0]}. Load the "
+            f"draft with a larger max_length, or this model with max_length={lengths[1]}."
+        )

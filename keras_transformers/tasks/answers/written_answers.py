@@ -47,6 +47,8 @@ class Writing(ScoredWriting):
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
+        draft: Any = None,
+        draft_tokens: int | None = None,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
         prefix: str | None = None,
@@ -58,18 +60,18 @@ class Writing(ScoredWriting):
         """Return generated texts with their scores.
 
         Args:
-            texts, choices, pattern, json_schema, stop, num_beams, prompt_lookup, num_sequences, token_bias,
-                prefix, special_tokens, batch_size, verbose, **parameters: As for `generate`.
+            texts, choices, pattern, json_schema, stop, num_beams, prompt_lookup, draft, draft_tokens, num_sequences,
+                token_bias, prefix, special_tokens, batch_size, verbose, **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
         texts, limits = check_texts("texts", texts), Limits(*check_counts(batch_size=batch_size))
-        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, **parameters}
+        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, "draft": draft, **parameters}
         more |= {"num_beams": num_beams, "num_sequences": num_sequences}
         if grammar := make_grammar(self, pattern, json_schema, more):
             num_beams, stop = 1, ()
-        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
+        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup, draft, draft_tokens)
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams, choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
@@ -130,9 +132,11 @@ class Writing(ScoredWriting):
                 `prompt_lookup`, such as 7: so many tokens at a time are guessed from where the last two or three stood
                 before in the prompt, the source or the new text, and checked in one pass: the same text, faster where
                 it quotes or repeats; not with beams;
+                `draft`, the task of a smaller model with the same tokenizer, which guesses `draft_tokens` (5) at a
+                time: the same text, too, faster where the two often agree; `causal_lm` without beams;
                 `choices`, such as ["yes", "no"]: the new text is exactly one of these strings, and ends there; a
                 decoder's should begin with a space where a word begins. With as many `num_beams`, the likeliest; not
-                with `stop`, `max_new_tokens`, `min_new_tokens` or `prompt_lookup`;
+                with `stop`, `max_new_tokens`, `min_new_tokens`, `prompt_lookup` or `draft`;
                 `pattern`, a regular expression that the whole new text matches, or `json_schema`, a dict that it obeys:
                 by llguidance (extra `constrained`), token by token in Python; a text that `max_new_tokens` cuts has an
                 error. Decoders without beams, and not in an export;
@@ -173,7 +177,8 @@ class Writing(ScoredWriting):
     def stream(
         self, text: str, *, choices: Sequence[str] | None = None, pattern: str | None = None,
         json_schema: Mapping[str, Any] | None = None, stop: Sequence[str] | None = None,
-        token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, prefix: str | None = None,
+        token_bias: Mapping[int, float] | None = None, prompt_lookup: int | None = None, draft: Any = None,
+        draft_tokens: int | None = None, prefix: str | None = None,
         special_tokens: bool = True, **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
@@ -181,8 +186,8 @@ class Writing(ScoredWriting):
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            choices, pattern, json_schema, token_bias, prompt_lookup, prefix, special_tokens, **parameters: As for
-                `generate`.
+            choices, pattern, json_schema, token_bias, prompt_lookup, draft, draft_tokens, prefix, special_tokens,
+                **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -191,9 +196,9 @@ class Writing(ScoredWriting):
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, **parameters}
+        more = {"choices": choices, "stop": stop, "prompt_lookup": prompt_lookup, "draft": draft, **parameters}
         grammar, form = make_grammar(self, pattern, json_schema, more), self.form_of(special_tokens)
-        decoding, _ = self.decoding(1, 1, prompt_lookup)
+        decoding, _ = self.decoding(1, 1, prompt_lookup, draft, draft_tokens)
         request = self.request(1, () if grammar else stop, token_bias, parameters, choices=choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
@@ -210,6 +215,8 @@ class Writing(ScoredWriting):
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         prompt_lookup: int | None = None,
+        draft: Any = None,
+        draft_tokens: int | None = None,
         num_sequences: int = 1,
         prefix: str | None = None,
         compiled: bool = False,
@@ -231,11 +238,12 @@ class Writing(ScoredWriting):
                 export leaves the old one.
             choices: As for `generate`: `serving_default` answers with one of them.
             stop, **parameters: Sampling parameters of `serving_default`.
-            num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
+            num_beams, prompt_lookup, draft, draft_tokens, num_sequences: As for `generate`; a request cannot change
+                them. The weights of a draft are stored, too.
             prefix: As for `generate`: its state is stored, and a server never reads it.
             compiled: Whether XLA compiles the generation: rows are padded to powers of two, lengths to one of few. The
                 first request of each size takes some seconds more, for which there are warm-up requests of one text.
-                The server needs XLA. Not with `prompt_lookup`.
+                The server needs XLA. Not with `prompt_lookup` or `draft`.
             compute: `"int8"` to round matrices and the table of tokens to 8 bits, and the activations before each
                 product: a step reads a quarter of the bytes, which with `compiled` makes it faster on a CPU. The server
                 needs XLA. None for the dtype of the model.
@@ -246,13 +254,13 @@ class Writing(ScoredWriting):
             ValueError: The backend is not TensorFlow, an option is out of range, or the folder holds something else.
         """
         check_compute(compute)
-        check_compiled(compiled, prompt_lookup)
+        check_compiled(compiled, prompt_lookup, draft)
         check_exportable()
         if not is_chief(strategy_of(self.model)):
             return
         from keras_transformers.tasks.exports.saved_model import export
 
-        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
+        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup, draft, draft_tokens)
         request = self.request(1, stop, None, parameters, decoding.num_beams, choices)
         if choices is not None:
             check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
@@ -260,8 +268,9 @@ class Writing(ScoredWriting):
         make = partial(self.make_service, compiled=True) if compiled else None
         with merged_service(self, make, compute) as service:
             service.output_matrix.refresh()
+            if ids is not None or decoding.draft is not None:
+                service = service.storing(decoding.draft)
             if ids is not None:
-                service = service.storing()
                 service.store(TEXTS, service.prefix(ids))
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
