@@ -8,6 +8,7 @@ import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +154,18 @@ def names(
     >>> zoo.names(family="bert", task="pretraining", max_parameters="12M")
     ['bert_mini_en_uncased', 'bert_tiny_en_uncased', 'mini_bert_en']
     """
-    known = sorted(path.stem for path in ZOO.glob("*.py") if not path.stem.startswith("_"))
+    known = [*_files()]
     facts = {"bundled": bundled, "family": family, "task": task, "licence": licence}
     facts = {fact: value for fact, value in facts.items() if value is not None}
     if facts or max_parameters is not None:
         known = [entry.name for entry in fitting([*map(describe, known)], facts, max_parameters)]
     return fnmatch.filter(known, pattern)
+
+
+@cache
+def _files() -> tuple[str, ...]:
+    """Return the names of the files of models, sorted."""
+    return tuple(sorted(path.stem for path in ZOO.glob("*.py") if not path.stem.startswith("_")))
 
 
 def describe(name: str) -> Entry:
@@ -189,14 +196,14 @@ def describe(name: str) -> Entry:
 
 def is_known(name: str) -> bool:
     """Return whether `describe` knows a model of this name."""
-    return name in names() or PAIR.fullmatch(name) is not None
+    return name in _files() or PAIR.fullmatch(name) is not None
 
 
 def module(name: str) -> Any:
     """Return the file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
-    if name not in names() and PAIR.fullmatch(name):
+    if name not in _files() and PAIR.fullmatch(name):
         name = "opus_mt_en_de"
-    if name not in names():
+    if name not in _files():
         raise no_such_model(name)
     return importlib.import_module(f"zoo.{name}")
 
