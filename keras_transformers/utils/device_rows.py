@@ -28,8 +28,8 @@ def batch_parts() -> int:
 def with_divided_rows(arrays: Any) -> Any:
     """Divide the rows of arrays among the devices of the `keras.distribution`, as Keras does in `fit` alone.
 
-    Otherwise each device computes all rows. An array stays whole if its rows do not divide evenly, or if the devices
-    are those of several processes.
+    Otherwise each device computes all rows. An array stays whole if its rows do not divide evenly, if several processes
+    share the devices, and on other backends than JAX.
 
     Args:
         arrays: A structure of arrays, whose first axes are rows.
@@ -40,7 +40,7 @@ def with_divided_rows(arrays: Any) -> Any:
     {'token_ids': [[1, 2]]}
     """
     distribution, parts = keras.distribution.distribution(), batch_parts()
-    if distribution is None or parts == 1 or num_processes(distribution) > 1:
+    if distribution is None or parts == 1 or num_processes(distribution) > 1 or keras.backend.backend() != "jax":
         return arrays
 
     def divided(array: Any) -> Any:
