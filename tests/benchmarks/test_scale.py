@@ -25,7 +25,7 @@ def test_parameters_are_those_of_the_zoo():
     assert paper.decoder_parameters(48, 1600, 50_257, 1024) == zoo.describe("gpt2_xl").parameters
 
 
-@pytest.mark.integration(quick=["8"])
+@pytest.mark.integration
 @pytest.mark.parametrize("length", [8, 32])
 def test_flops_are_those_of_the_graph(length):
     config = gpt2(vocabulary_size=100, num_layers=3, num_heads=2, hidden_dim=16, max_length=32)

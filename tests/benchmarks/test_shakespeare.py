@@ -56,6 +56,7 @@ def test_a_process_that_fails_is_told():
         watched.watched(["-c", "print('the reason'); raise SystemExit(3)"], lambda seen: None)
 
 
+@pytest.mark.integration
 def test_memory_and_time_of_a_process():
     curve = []
     work = "import time; held = bytearray(80 << 20)\nwhile time.process_time() < 0.4: pass"

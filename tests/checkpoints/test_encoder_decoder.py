@@ -33,7 +33,7 @@ def same(left, right):
     return left.keys() == right.keys() and all((left[path] == right[path]).all() for path in left)
 
 
-@pytest.mark.integration(quick=["T5Model"])
+@pytest.mark.integration
 @pytest.mark.parametrize("architecture", PAIRS)
 def test_round_trip_of_two_stacks(tmp_path, ours, architecture):
     config = PAIRS[architecture]

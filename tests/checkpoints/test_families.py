@@ -47,7 +47,7 @@ def num_classes(architecture):
     return len(LABELS) if architecture.endswith("Classification") else 1
 
 
-@pytest.mark.integration(quick=["bert-BertForTokenClassification", "gpt2-GPT2LMHeadModel"])
+@pytest.mark.integration
 @pytest.mark.parametrize(("name", "architecture"), CLASSES, ids=names_of(CLASSES))
 def test_what_is_saved_comes_back(tmp_path, ours, name, architecture):
     case = CASES[name]

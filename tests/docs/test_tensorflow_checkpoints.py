@@ -202,6 +202,7 @@ def test_convert_prints_what_is_shown(in_a_folder):
     assert model.config.hidden_act == "gelu_new" and not (told["missing_keys"] or told["unexpected_keys"])
 
 
+@pytest.mark.integration
 def test_the_warning_is_the_one_shown(in_a_folder):
     run_classifier()
     with warnings.catch_warnings(record=True) as caught:

@@ -137,6 +137,7 @@ def test_an_answer_has_the_length_that_the_task_gives(task, tmp_path):
     assert answer["generated_text"].numpy()[0].decode() == expected["generated_text"]
 
 
+@pytest.mark.integration
 def test_wrong_options(task, tmp_path):
     for options, error in (
         ({"template_inputs": {"think": 7}}, "a bool or a str each"),
@@ -149,6 +150,7 @@ def test_wrong_options(task, tmp_path):
         causal_lm().export(tmp_path / "1", chat=True)
 
 
+@pytest.mark.integration
 def test_a_template_that_is_no_jinja_is_no_reason_not_to_export():
     """Nothing is exported here: `export` writes the signatures that this returns."""
     task = causal_lm()

@@ -19,6 +19,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.integration(quick=["half", "own", "tied"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_logits_are_those_of_the_head(family):
     made = FAMILIES[family]()
@@ -49,6 +50,7 @@ def test_the_copy_is_made_anew_only_when_the_embedding_has_changed():
     np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16", "float32"])
 def test_no_change_is_too_small_to_be_seen(dtype):
     model = small_generator("gpt2", dtype)

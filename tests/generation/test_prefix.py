@@ -59,6 +59,7 @@ def test_a_prefix_of_one_token(family):
     check_same(family, PREFIX[:1])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["lfm2", "qwen3_5_text"])
 def test_padding_changes_no_state_behind_a_prefix(family):
     config = small_config(family)
@@ -152,6 +153,7 @@ def test_wrong_prefixes_are_refused(task):
             task.generate(["mat"], prefix=wrong, max_new_tokens=8)
 
 
+@pytest.mark.integration
 def test_models_that_cannot_have_a_prefix_refuse_it():
     with pytest.raises(ValueError, match="this model has an encoder"):
         seq2seq_lm().generate(["a b"], prefix="a")

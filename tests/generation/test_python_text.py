@@ -37,7 +37,7 @@ def check_same(of_python, of_graph) -> None:
         np.testing.assert_array_equal(of_python.source[name][:, :width], column.numpy())
 
 
-@pytest.mark.integration(quick=["[1, 47, 48, 40, 100]-False"])
+@pytest.mark.integration
 @pytest.mark.parametrize("end_token", [True, False])
 @pytest.mark.parametrize("new", [[5] * 5, [1, 47, 48, 40, 100]], ids=str)
 def test_prompts_are_those_of_the_graph(end_token, new):

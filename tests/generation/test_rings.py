@@ -129,6 +129,7 @@ def test_bytes_of_a_cache(guesses, extra):
     assert [block["value"].shape[2] for block in state.cache.blocks] == [4 + extra, 21]
 
 
+@pytest.mark.integration
 def test_positions_with_a_bias_keep_all_tokens():
     for positions in ("alibi", "relative"):
         generator = small_generator("gpt2", block_options=BLOCKS, positions=positions)

@@ -108,6 +108,13 @@ SEEDS = np.arange(2000, dtype="int32")
 STEPS = np.stack([np.full(2000, 7, "int32"), SEEDS], axis=1)
 
 
+@pytest.mark.integration(
+    quick=[
+        "{'temperature': 0.5, 'min_p': 0.2}-[0.16000001 0.09       0.         0.         0.        ]",
+        "{'top_k': 3}-[0.40000001 0.30000001 0.15000001 0.         0.        ]",
+        "{'top_p': 0.6}-[0.40000001 0.30000001 0.         0.         0.        ]",
+    ]
+)
 @pytest.mark.parametrize(
     "parameters, probabilities",
     [
@@ -183,6 +190,7 @@ def test_tokens_that_a_checkpoint_leaves_out(name, kind, values):
     assert len(number) == len(values)
 
 
+@pytest.mark.integration
 def test_samples_keep_to_what_a_checkpoint_allows():
     """A greedy row is not changed."""
     request = make_request(64, [], {}, {"temperature": [1.0] * 63 + [0.0]})

@@ -17,7 +17,7 @@ def test_output_bias(tmp_path):
     check_layer(OutputBias, {}, {"logits": normal(2, 3, 5)}, tmp_path)
 
 
-@pytest.mark.integration(quick=["float32"])
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_only_the_named_positions_are_projected(dtype):
     model, inputs = randomize(all_heads(CONFIG, dtype), scale=0.3), batch(CONFIG)

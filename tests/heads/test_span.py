@@ -32,6 +32,7 @@ def test_a_dense_layer_on_each_token():
     assert (outputs["logits"][~real] == NEVER).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16"])
 def test_half_precision_gives_finite_numbers_in_float32(dtype):
     model, config = span_model(dtype)
@@ -39,6 +40,7 @@ def test_half_precision_gives_finite_numbers_in_float32(dtype):
     assert keras.backend.standardize_dtype(logits.dtype) == "float32" and np.isfinite(np.array(logits)).all()
 
 
+@pytest.mark.integration
 def test_more_padding_changes_nothing():
     model, config = span_model()
     short, long = (bert_model.batch(config, lengths) for lengths in ((5, 3), (5, 3)))

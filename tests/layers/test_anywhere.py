@@ -155,7 +155,7 @@ def modes(layer: keras.layers.Layer) -> list:
     return [getattr(part, "quantization_mode", None) for part in all_layers(layer)]
 
 
-@pytest.mark.integration(quick=QUICK)
+@pytest.mark.integration
 @each_layer
 def test_adapters_of_keras(name, tmp_path):
     """LoRA in every dense layer inside: merged in a file."""
@@ -172,7 +172,7 @@ def test_adapters_of_keras(name, tmp_path):
     check_same(keras.saving.load_model(tmp_path / "model.keras")(X), model(X), 1e-5)
 
 
-@pytest.mark.integration(quick=QUICK)
+@pytest.mark.integration
 @on_tensorflow
 @each_layer
 def test_exported_by_keras(name, tmp_path):
@@ -235,6 +235,7 @@ def test_scores_of_one_call():
         assert [tensor.shape for tensor in twin.outputs] == [tensor.shape for tensor in model.outputs]
 
 
+@pytest.mark.integration
 def test_caches_of_those_that_ask():
     cross = DecoderBlock(N, 16, cross_attention=True)
     assert cross(X, X).shape == (B, T, D)

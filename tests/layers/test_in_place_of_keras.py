@@ -67,6 +67,7 @@ def built(theirs: keras.layers.Layer, ours: keras.layers.Layer, *inputs) -> tupl
 # Layers by themselves
 
 
+@pytest.mark.integration(quick=["key_dim-value_dim-False", "key_dim-value_dim-True", "use_bias-False", "use_bias-True"])
 @pytest.mark.parametrize("return_attention_scores", [False, True])
 @pytest.mark.parametrize(
     "options",
@@ -190,6 +191,7 @@ def own_block(attention):
     return lambda x, mask: OwnBlock(attention())(x)
 
 
+@pytest.mark.integration
 def test_a_text_classifier_with_a_block_of_its_own():
     theirs, ours = same(*(text_classifier(own_block(make)) for make in (their_attention, our_attention)))
     for length in LENGTHS:
@@ -266,12 +268,14 @@ def check_translators(theirs, ours):
             np.testing.assert_allclose(found[row, : len(alone)], alone, **EQUAL)
 
 
+@pytest.mark.integration
 def test_an_image_classifier():
     theirs, ours = same(*map(image_classifier, (their_attention, our_attention)))
     for size in (4, 12):
         check_equal(theirs, ours, normal(2, size, size, 3))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_series_classifier(channels):
     makes = (their_attention, our_attention)

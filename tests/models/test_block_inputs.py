@@ -83,6 +83,7 @@ def test_each_block_of_a_decoder_by_hand_with_several_texts_in_a_row():
     check_blocks(model, "decoder", ROTARY, masks, outputs["all_hidden_states"], positions, 500.0)
 
 
+@pytest.mark.integration
 def test_each_block_of_an_encoder_by_hand():
     options = ({"attention_norm": False}, {"attention_window": 4, "max_wavelength": 10}, {"attention_window": 3})
     config = small_encoder(norm_order="pre", positions="rotary", num_layers=3, block_options=options)
@@ -114,7 +115,7 @@ def test_a_cached_step_equals_the_whole_pass(name, dtype, stride):
         np.testing.assert_allclose(outputs, rows, **tolerance(dtype))
 
 
-@pytest.mark.integration(quick=["no positions"])
+@pytest.mark.integration
 @each_decoder
 def test_a_cached_step_equals_the_row_of_a_text_that_shares_a_row(name):
     config, model = make(name, max_length=12)
@@ -126,7 +127,7 @@ def test_a_cached_step_equals_the_row_of_a_text_that_shares_a_row(name):
         np.testing.assert_allclose(outputs, rows, **tolerance("float32"))
 
 
-@pytest.mark.integration(quick=["alibi", "post-norm"])
+@pytest.mark.integration
 @each_decoder
 def test_prefill_gives_what_the_model_gives(name):
     config, model = make(name)
@@ -151,7 +152,7 @@ def test_save_and_load(name, tmp_path):
         np.testing.assert_array_equal(ours, again)
 
 
-@pytest.mark.integration(quick=["t5"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [
@@ -205,6 +206,7 @@ def test_blocks_that_want_the_same_share_it():
     assert [index for index, table in enumerate(tables) if table is None] == [1, 2, 5, 6]
 
 
+@pytest.mark.integration
 def test_layers_and_weights():
     _, model = make("rotary")
     tables = {layer.name: layer.max_wavelength for layer in model.layers if isinstance(layer, RotaryPositions)}
@@ -224,7 +226,7 @@ def test_layers_and_weights():
 LONG = {"max_length": LINEAR_FROM}
 
 
-@pytest.mark.integration(quick=["no positions"])
+@pytest.mark.integration
 @each_decoder
 def test_a_decoder_of_long_texts_makes_its_masks_in_chunks(name):
     """What is made in chunks, without a mask of (T, T), is what a decoder of short texts gives."""

@@ -89,12 +89,21 @@ def check_decoding(config, model, dtype="float32", **options):
     return steps
 
 
+@pytest.mark.integration(
+    quick=[
+        "alibi-layer-post-4-False-True-float32",
+        "learned-layer-sandwich-4-False-True-float32",
+        "learned-rms-post-2-True-False-mixed_bfloat16",
+        "relative-rms-post-4-False-True-float32",
+        "sinusoidal-offset_rms-res_post-4-False-False-mixed_bfloat16",
+    ]
+)
 @each_config
 def test_a_cached_step_equals_the_whole_pass(options):
     check_decoding(*make(**options), options["dtype"])
 
 
-@pytest.mark.integration(quick=["2-float32-gemma3_text", "2-float32-qwen3_5_text", "2-float32-lstm"])
+@pytest.mark.integration
 @each_family
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("stride", [1, 2])
@@ -138,7 +147,7 @@ def test_prefill_is_the_model_itself(family):
     assert shapes == [STATES.get(mixer) or CACHES.get(family, attention) for mixer in mixers]
 
 
-@pytest.mark.integration(quick=["mixed_bfloat16-plain_cnn"])
+@pytest.mark.integration
 @each_family
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_save_and_load_then_decode(family, dtype, tmp_path):
@@ -164,7 +173,7 @@ def test_the_order_of_tokens_matters(positions):
     assert np.abs(first[:, -1] - second[:, -1]).max() > 1e-3
 
 
-@pytest.mark.integration(quick=["gpt2"])
+@pytest.mark.integration
 @each_attention
 def test_optional_outputs(family):
     config, model = make(family, outputs=["attention_scores", "all_hidden_states"])
@@ -189,6 +198,7 @@ def test_a_model_without_attention_has_no_scores_of_it(family):
     np.testing.assert_array_equal(outputs["all_hidden_states"][:, -1], outputs["hidden_states"])
 
 
+@pytest.mark.integration(quick=["cnn"])
 @pytest.mark.parametrize("family", ["lstm", "cnn"])
 def test_the_order_of_tokens_matters_without_attention(family):
     _, model = make(family, positions=None)

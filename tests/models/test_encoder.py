@@ -33,6 +33,15 @@ def config_of(positions, **options):
     return small_config(positions=positions, **(options | more))
 
 
+@pytest.mark.integration(
+    quick=[
+        "alibi-rms-post-4-True-False-None-None-0-float32",
+        "relative-layer-pre-4-True-False-True-None-0-mixed_bfloat16",
+        "relative-rms-post-2-False-True-None-False-2-float32",
+        "sinusoidal-layer-post-2-True-False-True-None-2-float32",
+        "sinusoidal-offset_rms-res_post-4-False-True-None-False-0-mixed_bfloat16",
+    ]
+)
 @pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
 def test_padding_changes_nothing(options):
     dtype = options["dtype"]
@@ -92,7 +101,7 @@ def test_the_order_of_tokens_matters(positions):
     assert np.abs(first[:, 0] - second[:, 0]).max() > 1e-3
 
 
-@pytest.mark.integration(quick=["float32-res_post", "mixed_bfloat16-res_post"])
+@pytest.mark.integration
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_optional_outputs(norm_order, dtype):
@@ -112,7 +121,7 @@ def test_optional_outputs(norm_order, dtype):
     np.testing.assert_array_equal(to_numpy(plain(inputs)["hidden_states"]), outputs["hidden_states"])
 
 
-@pytest.mark.integration(quick=["learned-float32"])
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_save_and_load(positions, dtype, tmp_path):

@@ -33,7 +33,7 @@ def logits(model, inputs, **options):
     return to_numpy(model(inputs, **options)["logits"])
 
 
-@pytest.mark.integration(quick=["float32-cnn_seq2seq"])
+@pytest.mark.integration
 @each_family
 @each_dtype
 def test_padding_of_either_side_changes_nothing(family, dtype):
@@ -71,7 +71,7 @@ def test_a_cached_step_equals_the_whole_pass(family, dtype):
         np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance(dtype))
 
 
-@pytest.mark.integration(quick=["cnn_seq2seq"])
+@pytest.mark.integration
 @attending
 def test_the_alignments_of_a_cached_step(family, dtype="float32"):
     config, model = make(family, dtype, outputs=["cross_attention_scores"])
@@ -82,7 +82,7 @@ def test_the_alignments_of_a_cached_step(family, dtype="float32"):
         np.testing.assert_allclose(outputs["cross_attention_scores"], scores, **tolerance(dtype))
 
 
-@pytest.mark.integration(quick=["gru_seq2seq"])
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["t5", *COUNTERPARTS])
 def test_steps_of_several_tokens(family):
     config, model = make(family)
@@ -93,7 +93,7 @@ def test_steps_of_several_tokens(family):
     np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance("float32"))
 
 
-@pytest.mark.integration(quick=["t5_v1_1"])
+@pytest.mark.integration
 @some_transformers
 def test_prefill_is_the_model_itself(family):
     config, model = make(family, outputs=["cross_attention_scores"])
@@ -113,6 +113,7 @@ def test_the_encoder_does_not_run_in_a_step():
     assert {"decoder_block_0", "decoder_block_1", "token_embedding"} <= names
 
 
+@pytest.mark.integration(quick=["mbart", "t5_v1_1"])
 @some_transformers
 def test_optional_outputs(family):
     names = ["attention_scores", "cross_attention_scores", "encoder_attention_scores", "all_hidden_states",
@@ -135,7 +136,7 @@ def test_unknown_outputs_are_an_error():
         encoder_decoder(small_config(), outputs=["scores"])
 
 
-@pytest.mark.integration(quick=["transformer"])
+@pytest.mark.integration
 @pytest.mark.parametrize("family", [*FAMILIES, *BY_STATE, "rnn_attention"])
 def test_the_order_of_tokens_matters(family):
     _, model = make(family)
@@ -181,6 +182,7 @@ def test_what_a_decoder_knows_of_its_source_is_a_state(family):
         prefill(config, model, ["cross_attention_scores"])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("field", ["dropout", "attention_dropout", "activation_dropout"])
 def test_each_dropout_is_applied(field):
     config = small_config("t5", **({"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, field: 0.5}))

@@ -51,7 +51,7 @@ def test_every_task_is_here():
     assert set(USES) == set(task_names())
 
 
-@pytest.mark.integration(quick=["classification", "masked_lm", "sentence_embedding", "causal_lm"])
+@pytest.mark.integration(quick=["classification", "masked_lm"])
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("name", task_names())
 def test_from_fit_to_the_export(name, tmp_path):

@@ -28,6 +28,7 @@ def probabilities(task):
     return [answer["probabilities"]["good"] for answer in task.predict(TEXTS)]
 
 
+@pytest.mark.integration
 def test_only_adapters_and_the_classifier_train(task):
     pairs = zip(task.model.weights, task.start, strict=True)
     changed = {variable.path.split("/")[-1] for variable, old in pairs if not np.array_equal(variable, old)}

@@ -95,7 +95,7 @@ def widened() -> Any:
     return pair
 
 
-@pytest.mark.integration(quick=["gpt2"])
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_token_is_one_id(widened, kind):
     task, wider = widened(kind)
@@ -122,7 +122,7 @@ def test_the_graph_has_the_same_ids(widened, kind):
         assert decoded == tokenizer.decode([rows[0].ids])
 
 
-@pytest.mark.integration(quick=["gpt2-untied"])
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_the_mean_of_those_of_the_pieces(widened, kind):
     task, wider = widened(kind)

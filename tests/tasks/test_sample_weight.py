@@ -58,7 +58,7 @@ def test_the_loss_is_that_of_the_formula():
     assert logged["loss"] == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.integration(quick=["ranking"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", MAKERS)
 def test_each_text_counts_as_much_as_its_weight(name):
     make, learns = MAKERS[name]
@@ -89,6 +89,7 @@ def test_accumulated_batches_take_the_step_of_one_large_batch():
     np.testing.assert_allclose(whole, run(others), atol=1e-6)  # what counts nothing teaches nothing
 
 
+@pytest.mark.integration
 def test_weights_may_be_a_column():
     task = tiny.classifier()
     for weights in (list(WEIGHTS), Series(WEIGHTS), WEIGHTS.astype("float32"), iter(WEIGHTS), np.arange(24)):
@@ -124,6 +125,7 @@ def test_tasks_whose_rows_are_no_texts(name):
         every_task.make(name).fit(**every_task.USES[name].learns, sample_weight=[1.0] * 4)
 
 
+@pytest.mark.integration
 def test_a_stream_has_none():
     stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), list(LABELS)))
     with pytest.raises(ValueError, match="received some for a stream"):

@@ -197,7 +197,7 @@ def test_the_larger_vocabulary_may_be_the_sources():
         marian(50, 1, 2, 8, encoder_vocabulary_size=40, pad_id=49)
 
 
-@pytest.mark.integration(quick=["transformer-options2-False"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("family", "options", "is_marian"),
     [(marian, {}, True), (transformer, {"position_layout": "halves"}, True), (transformer, {}, False)],

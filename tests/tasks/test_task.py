@@ -20,6 +20,7 @@ from keras_transformers.training.freeze import freeze
 OPTIONAL = ("hidden_states", "all_hidden_states", "attention_scores")
 
 
+@pytest.mark.integration
 def test_a_task_says_what_it_is():
     task = tiny.classifier(max_length=12)
     parameters = f"{task.model.count_params():,}"

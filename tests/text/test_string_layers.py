@@ -92,7 +92,7 @@ def test_real_text_of_real_vocabularies(data_dir, vocabulary):
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.integration(quick=["objects", "tensor"])
+@pytest.mark.integration(quick=["tensor"])
 @pytest.mark.parametrize(
     "texts",
     [
@@ -146,6 +146,7 @@ def test_in_a_functional_model(text_model):
     np.testing.assert_allclose(logits, alone, atol=1e-5)  # padding changes nothing
 
 
+@pytest.mark.integration(quick=["options0", "options2", "options3"])
 @pytest.mark.parametrize("options", [
     {}, {"pairs": True, "max_length": 6, "pad_to_max_length": True}, {"outputs": "truncated"},
     {"outputs": ["truncated", "token_ids"]},
@@ -187,6 +188,7 @@ def test_copies_share_the_tokenizer(text_model, copied):
     assert layer.get_config() == text_model.layers[1].get_config()
 
 
+@pytest.mark.integration(quick=["options2"])
 @pytest.mark.parametrize("options", [
     {}, {"max_length": np.int64(9), "pairs": True, "pad_to_max_length": True, "outputs": ["truncated"], "pad_id": 5},
     {"outputs": "padding_mask", "name": "text", "dtype": "mixed_bfloat16"},

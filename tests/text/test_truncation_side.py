@@ -113,6 +113,7 @@ def test_a_json_of_the_left_side_alone_is_saved_with_the_roles(tmp_path):
     assert said["tokenizer_class"] == "BertTokenizer"
 
 
+@pytest.mark.integration
 def test_a_layer_cuts_on_the_left(tmp_path):
     tokenizer = Tokenizer.from_folder(write(tmp_path, "wordpiece", truncation_side="left"))
     layer = Tokenize(tokenizer, max_length=5, outputs=("token_ids", "truncated"))

@@ -32,7 +32,7 @@ def fitted(values, direction="up", **options):
     return model.get_weights()[0], weights.of_epochs, best
 
 
-@pytest.mark.integration(quick=["values2-down-0", "values1-up-1"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("values", "direction", "expected"),
     [

@@ -72,7 +72,7 @@ def folder(saved, tmp_path):
     return shutil.copytree(saved, tmp_path / "old")
 
 
-@pytest.mark.integration(quick=["classification"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", TASKS)
 def test_what_is_converted_is_what_is_loaded(tmp_path, name):
     make(name).save(tmp_path / "old")
@@ -247,6 +247,7 @@ def test_what_does_not_fit_is_refused(folder, tmp_path, change, message):
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
+@pytest.mark.integration
 def test_labels_and_problem_stay(tmp_path):
     tiny.classifier(labels=["a", "b", "c"], problem="multi_label").save(tmp_path / "old")
     assert convert(find(tmp_path / "old"), tmp_path / "new").labels == ["a", "b", "c"]

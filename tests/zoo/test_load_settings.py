@@ -76,6 +76,7 @@ SETTINGS = {"max_new_tokens": 3, "num_beams": 2, "repetition_penalty": 1.3, "for
 SAMPLES = {"max_new_tokens": 9, "temperature": 0.8, "top_k": 7, "top_p": 0.9, "seed": 3, "no_repeat_ngram": 2}
 
 
+@pytest.mark.integration(quick=["beams"])
 @pytest.mark.parametrize("settings", [SETTINGS, SAMPLES], ids=["beams", "samples"])
 def test_the_generation_of_a_language_model_travels_with_the_folder(folders, tmp_path, settings):
     task = zoo.load(folders["causal_lm"])
@@ -237,7 +238,7 @@ def test_names_that_cannot_be_used_stop_only_those_that_need_them(nameless, case
 CLASSES = [({"architectures": ["MyBertModel"]}), ({"architectures": None})]
 
 
-@pytest.mark.integration(quick=["changes0"])
+@pytest.mark.integration
 @pytest.mark.parametrize("changes", CLASSES)
 def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes):
     folder, expected = nameless

@@ -43,7 +43,7 @@ def compare(monkeypatch, *arguments, **options):
     return late
 
 
-@pytest.mark.integration(quick=["pretraining-classification"])
+@pytest.mark.integration
 @pytest.mark.parametrize(("saved", "task"), CASES, ids=str)
 def test_new_heads_and_seeds_are_those_of_a_model_without_a_file(folders, monkeypatch, saved, task):
     compare(monkeypatch, folders[saved], task, seed=5, **OPTIONS.get(task, {}))

@@ -32,6 +32,7 @@ def test_it_is_refused_with_the_numbers_and_the_remedy(monkeypatch, made):
     assert 'Load it with dtype="bfloat16" (0.0378 GB)' in str(error.value) and not made
 
 
+@pytest.mark.integration
 def test_half_of_the_bytes_fit_in_half_precision(monkeypatch, made):
     has(monkeypatch, 50)
     zoo.load(MODEL, "sentence_embedding", dtype="bfloat16")

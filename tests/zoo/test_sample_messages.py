@@ -108,6 +108,7 @@ def test_no_message_twice():
     assert max(plain.values()) == 1, plain.most_common(1)
 
 
+@pytest.mark.integration(quick=["shared_shingle", "similar_words"])
 @pytest.mark.parametrize("check", CHECKS)
 def test_parts_share_no_template(check):
     pairs = [(a, b) for a, _ in TEST for b, _ in TRAIN if check(a, b)]

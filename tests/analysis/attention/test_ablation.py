@@ -53,7 +53,7 @@ def projection(model: keras.Model, kind: str, head: Head) -> keras.Variable:
     return (block.cross_attention if head.kind == "cross" else block.attention).output_dense.kernel
 
 
-@pytest.mark.integration(quick=["decoder-0.3"])
+@pytest.mark.integration
 @pytest.mark.parametrize(("kind", "head"), HEADS, ids=str)
 def test_a_head_that_is_off_is_one_whose_rows_are_zero(kind, head):
     model = lively(kind)

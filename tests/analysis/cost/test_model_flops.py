@@ -30,13 +30,14 @@ def test_blocks_that_are_multiplied_are_those_of_the_whole_graph(family, length)
     assert flops_per_token(SMALL[family](), length) == complexity(model, inputs).flops / length
 
 
+@pytest.mark.integration
 def test_bert_base_takes_what_is_published():
     """22.5 billion for 128 tokens: Sun et al. 2020, MobileBERT, https://arxiv.org/abs/2004.02984, table 4."""
     config = zoo.describe("bert_base_en_uncased").config
     assert 128 * flops_per_token(config, 128) == pytest.approx(22.5e9, rel=0.01)
 
 
-@pytest.mark.integration(quick=["gpt2"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["gpt2", "gpt2_xl"])
 def test_gpt2_takes_what_kaplan_et_al_expect(name):
     """2 N + 2 layers x context x width (table 1), with N = 12 x layers x width² without embeddings.

@@ -37,6 +37,7 @@ def test_dilated_convolutions(length):
     assert length_of(layer, length) == expected
 
 
+@pytest.mark.integration(quick=["1"])
 @pytest.mark.parametrize("length", [1, 2, 30])
 def test_attention_is_one_layer(length):
     assert length_of(Attention(2, dtype="float64"), length) == 1
@@ -51,7 +52,7 @@ def test_windows(length, reach, expected):
     assert length_of(Attention(2, dtype="float64"), length, attention_mask=mask) == expected
 
 
-@pytest.mark.integration(quick=["2-SimpleRNN", "25-SimpleRNN", "1-SimpleRNN"])
+@pytest.mark.integration(quick=["2-SimpleRNN"])
 @pytest.mark.parametrize("kind", ["SimpleRNN", "LSTM", "GRU"])
 @pytest.mark.parametrize("length", [1, 2, 25])
 def test_recurrent_layers(kind, length):

@@ -24,7 +24,7 @@ REQUESTS = {
 }
 
 
-@pytest.mark.integration(quick=["causal_lm"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", REQUESTS)
 def test_the_last_row_is_the_answer_of_the_page(task, name):
     shown = run(task(name), REQUESTS[name])

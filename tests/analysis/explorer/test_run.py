@@ -166,6 +166,7 @@ def test_alignment_is_that_of_the_task():
     np.testing.assert_allclose(shown.maps[0].recorded.weights[-1].mean(0), alignment.scores, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_a_long_text_is_cut_and_says_so(task):
     shown = run(task("classification"), Request("a fine film " * 50))
 
@@ -207,6 +208,7 @@ def test_what_a_task_cannot_read_is_refused(task, name, request_, message):
         run(task(name), request_)
 
 
+@pytest.mark.integration(quick=["convolution"])
 @pytest.mark.parametrize("mixer", ["lstm", "convolution"])
 def test_a_model_without_heads_answers_and_shows_what_its_layers_add(task, mixer):
     tokenizer = task("causal_lm").tokenizer

@@ -85,7 +85,7 @@ def parts_of(name: str, block: int) -> list[str]:
     return parts + (["feed_forward"] if config.mixer == "attention" else [])
 
 
-@pytest.mark.integration(quick=["gpt2", "bert"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_last_step_is_what_the_model_answers(name):
     config, model, inputs = CONFIGS[name], model_of(name), inputs_of(name)
@@ -150,6 +150,7 @@ def test_the_lens_is_what_numpy_computes_of_berts_head():
         np.testing.assert_allclose(logits, expected, atol=1e-4)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["bert", "gpt1"])
 def test_steps_of_a_post_norm_model_are_normed_and_its_blocks_give_their_last_ones(name):
     config, model, inputs = CONFIGS[name], model_of(name), inputs_of(name)
@@ -166,6 +167,7 @@ def test_steps_of_a_post_norm_model_are_normed_and_its_blocks_give_their_last_on
     assert np.abs(sum(step.added for step in steps) - steps[-1].states).max() > 0.1  # no sum
 
 
+@pytest.mark.integration
 def test_half_precision_is_read_as_the_model_answers_it():
     config = CONFIGS["gpt2"]
     body = decoder(config, dtype="bfloat16")

@@ -31,7 +31,7 @@ class Past:
         return self.layer(x, positions=positions)
 
 
-@pytest.mark.integration(quick=["0.5"])
+@pytest.mark.integration
 @pytest.mark.parametrize("strength", [0.5, 1.0, 1.5])
 def test_a_linear_recurrence_has_powers(strength):
     """h = W x + s Q h with Q orthogonal: d(output T) / d(input 1) is s^(T - 1) Q^(T - 1) W."""

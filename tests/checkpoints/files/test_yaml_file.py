@@ -5,6 +5,15 @@ import pytest
 from keras_transformers.checkpoints.files.yaml_file import MOST_BYTES, read_yaml
 
 
+@pytest.mark.integration(
+    quick=[
+        "a: !!python/object/apply:os.system [true]\\n-no YAML",
+        "a: &a [x]\\nb: [*a, *a]\\n-it contains an alias",
+        "a: [-no YAML",
+        "a: \\xff\\n-UTF-8",
+        "content5-more than",
+    ]
+)
 @pytest.mark.parametrize(
     "content, message",
     [

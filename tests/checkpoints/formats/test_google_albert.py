@@ -41,6 +41,7 @@ def test_the_numbers_of_the_program(tmp_path, groups, layers, heads):
         np.testing.assert_allclose(masked(logits), masked(numbers.albert_words(hidden)), atol=2e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("prefix, labels, architecture", [("", 3, "AlbertForSequenceClassification"),
                                                           ("cls/squad/", 2, "AlbertForQuestionAnswering")])  # fmt: skip
 def test_the_head_that_is_there_is_kept(tmp_path, prefix, labels, architecture):
@@ -51,6 +52,7 @@ def test_the_head_that_is_there_is_kept(tmp_path, prefix, labels, architecture):
     assert len(stored.tensors()) == len(encoder) + 2
 
 
+@pytest.mark.integration
 def test_the_head_of_squad_2_is_left_out_and_named(tmp_path):
     shapes = Shapes()
     shapes.dense("start_logits/dense", 8, 1)
@@ -79,12 +81,14 @@ def test_the_tokens_of_its_class_in_transformers(tmp_path):
     assert theirs(texts)["input_ids"] == rows
 
 
+@pytest.mark.integration
 def test_cased_texts(tmp_path):
     folder = albert_folder(tmp_path, albert_variables())
     cased = find_stored(folder, UserOptions(lowercase=False)).tokenizers()[0]
     assert cased.encode(["Fine film"])[0].ids != [2, 6, 7, 3]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name, message",
     [
@@ -99,7 +103,7 @@ def test_a_file_is_missing(tmp_path, name, message):
         find_stored(folder)
 
 
-@pytest.mark.integration(quick=["vocab_size-30000"])
+@pytest.mark.integration
 @pytest.mark.parametrize("key, value", [("vocab_size", 30000), ("hidden_size", 768), ("embedding_size", 128),
                                         ("num_hidden_groups", 3), ("intermediate_size", 3072)])  # fmt: skip
 def test_sizes_that_contradict_the_variables(tmp_path, key, value):
@@ -107,7 +111,7 @@ def test_sizes_that_contradict_the_variables(tmp_path, key, value):
         find_stored(albert_folder(tmp_path, albert_variables(), **{key: value}))
 
 
-@pytest.mark.integration(quick=["more1-lacks"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "more, message",
     [
@@ -121,6 +125,7 @@ def test_options_that_cannot_be(tmp_path, more, message):
         find_stored(albert_folder(tmp_path, albert_variables(), **more))
 
 
+@pytest.mark.integration
 def test_a_vocabulary_of_another_size(tmp_path):
     with pytest.raises(ValueError, match=rf"30k-clean.model has {len(PIECES)} tokens, and the model 29"):
         find_stored(albert_folder(tmp_path, ALBERT))

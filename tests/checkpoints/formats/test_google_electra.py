@@ -52,6 +52,7 @@ def test_the_numbers_of_the_generator(tmp_path, own):
     close(logits, numbers.generated(numbers.electra("generator", 1, 2, scope), scope))
 
 
+@pytest.mark.integration
 def test_what_is_read_by_the_task(tmp_path):
     folder = electra_folder(tmp_path, ELECTRA)
     for task, architecture, width, layers in [
@@ -65,6 +66,7 @@ def test_what_is_read_by_the_task(tmp_path):
         assert stored.assumed[0].startswith("the activation is gelu")
 
 
+@pytest.mark.integration
 def test_heads_of_64_values_and_no_projection(tmp_path):
     variables = electra_variables(width=128, embedding=128, generator=64)
     folder = electra_folder(tmp_path, variables, "electra_base")
@@ -74,6 +76,7 @@ def test_heads_of_64_values_and_no_projection(tmp_path):
     assert any("2 heads" in clause for clause in discriminator.assumed)
 
 
+@pytest.mark.integration
 def test_heads_that_nothing_says(tmp_path):
     folder = electra_folder(tmp_path, ELECTRA)
     with pytest.raises(ValueError, match=r"without a number of attention heads.*num_heads="):
@@ -140,6 +143,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.integration(quick=["another", "joint", "many labels", "spans", "two"])
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_a_head_that_is_left_out_is_named(tmp_path, case):
     variables, task, said = LEFT_OUT[case]
@@ -159,6 +163,7 @@ def test_a_head_of_tokens_is_kept(tmp_path):
     assert not any("left out" in clause for clause in stored.assumed)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name", ["electra/embeddings/word_embeddings", "electra/encoder/layer_0/intermediate/dense/kernel"]
 )

@@ -205,7 +205,7 @@ def whole(preset, ours, tmp_path):
     return write
 
 
-@pytest.mark.integration(quick=["now"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("module", "task"), [("keras_hub", "BertTextClassifier"), ("keras_nlp", "BertClassifier")], ids=["now", "0.14"]
 )

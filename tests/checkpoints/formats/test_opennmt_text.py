@@ -197,6 +197,7 @@ def test_other_tokenizers_are_refused_by_name(tokenization, said, place):
         find_stored(place)
 
 
+@pytest.mark.integration(quick=["\\x00", "a: &a [*a]", "a: 2001-99-99", "data: [", "{}: {}: {}"])
 @pytest.mark.parametrize("content", ["data: [", "{}: {}: {}", "a: &a [*a]", "[" * 5000, "a: 2001-99-99", "\0"])
 def test_files_that_are_no_yaml(content, place):
     (place / "config.yml").write_text(content)

@@ -42,7 +42,7 @@ def refusal(place: Path, said: UserOptions = UserOptions()) -> str:  # noqa: B00
     return str(error.value)
 
 
-@pytest.mark.integration(quick=["apart"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_are_those_of_the_formulas(name, tmp_path):
     written = write(tmp_path, seed=5, **MODELS[name], description="")
@@ -171,6 +171,7 @@ def test_a_checkpoint_without_a_model_is_told(tmp_path):
     assert "holds no model, maybe only the state of an optimizer" in refusal(tmp_path)
 
 
+@pytest.mark.integration
 def test_weights_of_other_sizes_are_refused_before_a_model_is_made(tmp_path):
     prefix = write(tmp_path, more={"encoder/layers/1/ffn/layer/outer/kernel": (11, 8)}).prefix
     with pytest.raises(ValueError, match=r"encoder_block_1\.feed_forward\.output\.weight"):

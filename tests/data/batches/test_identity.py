@@ -53,6 +53,7 @@ def test_every_row_counts(make, id_rows, name):
         assert {key for key in found if found[key] != expected[key]} <= {"rows", "objective"}
 
 
+@pytest.mark.integration
 def test_every_setting_counts(make, id_rows, tokenizer):
     rows = id_rows(50)
     expected = make("rows", rows).identity()

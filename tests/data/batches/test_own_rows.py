@@ -75,6 +75,7 @@ def assert_same(dataset, workers: int, replicas: int) -> None:
         keras.tree.map_structure(np.testing.assert_array_equal, joined, batch)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["next token", "masks", "whole words", "spans"])
 @pytest.mark.parametrize("options", [{}, {"steps_per_epoch": 5, "drop_remainder": True}])
 def test_rows_of_a_file_are_those_of_whole_batches(tokenizer, token_file, name, options):
@@ -84,6 +85,7 @@ def test_rows_of_a_file_are_those_of_whole_batches(tokenizer, token_file, name, 
     assert_same(dataset, workers=3, replicas=1)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("batching", [{"batch_size": 4}, {"batch_tokens": 64}])
 def test_rows_in_memory_are_those_of_whole_batches(batching):
     """Also of batches with fewer rows than replicas."""

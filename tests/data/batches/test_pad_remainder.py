@@ -24,6 +24,7 @@ def sizes(dataset):
     return [[len(array) for array in keras.tree.flatten(element)] for element in dataset]
 
 
+@pytest.mark.integration
 def test_all_batches_have_one_size():
     assert sizes(make()) == [[2] * 4, [1] * 4]
     assert sizes(make(pad_remainder=True)) == [[2] * 4] * 2

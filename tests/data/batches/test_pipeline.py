@@ -52,7 +52,7 @@ def make(id_rows, tokenizer):
 OBJECTIVES = ["classification", "masked_lm", "pretraining"]
 
 
-@pytest.mark.integration(quick=["masked_lm"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_same_seed_same_epochs(make, name):
     one, two = make(name), make(name)

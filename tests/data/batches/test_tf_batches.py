@@ -73,6 +73,7 @@ ONE_TO_ONE = {
 }
 
 
+@pytest.mark.integration(quick=["prefetch", "with_options"])
 @pytest.mark.parametrize("name", ONE_TO_ONE)
 def test_what_keeps_batches_one_to_one_keeps_all(make, name):
     whole = make()
@@ -154,6 +155,7 @@ def test_keras_takes_it_as_it_is(make):
     assert np.isfinite(network.evaluate(make(shuffle=False), verbose=0))
 
 
+@pytest.mark.integration
 def test_keras_knows_the_number_of_steps_of_what_was_mapped(make):
     seen = []
     steps = keras.callbacks.LambdaCallback(on_train_begin=lambda logs: seen.append(steps.params["steps"]))

@@ -107,6 +107,7 @@ def elements(dataset):
     return [[{name: np.asarray(x) for name, x in inputs.items()}, *map(np.asarray, rest)] for inputs, *rest in dataset]
 
 
+@pytest.mark.integration(quick=["1-sequence", "2-sequence"])
 @pytest.mark.parametrize("kind", ["dataset", "sequence"])
 @pytest.mark.parametrize("steps", [1, 2])
 def test_epochs_and_going_on_in_the_middle(kind, steps, monkeypatch):

@@ -60,6 +60,7 @@ def test_both_sides_are_the_text(write, tokenizer, tmp_path):
     assert set(content(tmp_path / "corpus")) == names
 
 
+@pytest.mark.integration
 def test_held_out_sections_are_spread(write, tokenizer, tmp_path):
     corpus = make_corpus(write(sentences(8_000)), tokenizer, tmp_path / "corpus")
     held_out = tokenizer.decode(corpus.held_out.tokens.tolist())
@@ -91,6 +92,7 @@ def test_few_documents_hold_out_sections_of_a_small_share(tokenizer, tmp_path):
     assert 0.005 < corpus.held_out.num_characters / sum(map(len, texts)) < 0.02
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("place", [0, 7, 17])
 def test_one_document_that_is_most_of_the_text_is_no_side(tokenizer, tmp_path, place):
     """Whole documents would be nothing of it, or all: sections are held out."""

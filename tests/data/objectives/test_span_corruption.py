@@ -62,6 +62,7 @@ def test_teacher_forcing_starts_with_the_start_token():
     assert inputs["token_ids"][0].tolist() == [START, *labels[0, :-1].tolist()]
 
 
+@pytest.mark.integration
 def test_all_masks_are_as_likely():
     objective, rng = make(rate=0.4, mean_span=1), np.random.default_rng(0)
     drawn = [tuple(objective.mask(5, rng).tolist()) for _ in range(4000)]

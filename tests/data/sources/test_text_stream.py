@@ -48,7 +48,7 @@ def test_every_text_once_an_epoch():
         assert rows_of(seen(dataset)) == sorted(tuple(row[row > 0].tolist()) for row in ids)
 
 
-@pytest.mark.integration(quick=["3-1"])
+@pytest.mark.integration
 @pytest.mark.parametrize("steps", [1, 2])
 @pytest.mark.parametrize("skip", [3, 4, 12])
 def test_skipping_equals_going_on(make, skip, steps):
@@ -62,6 +62,7 @@ def test_skipping_equals_going_on(make, skip, steps):
         keras.tree.map_structure(np.testing.assert_array_equal, one, other)
 
 
+@pytest.mark.integration
 def test_skipped_buffers_are_not_encoded(tokenizer):
     calls = []
 
@@ -77,6 +78,7 @@ def test_skipped_buffers_are_not_encoded(tokenizer):
     assert calls == [32, 4]
 
 
+@pytest.mark.integration
 def test_epochs_differ(make):
     dataset = make()
     one, two = seen(dataset), seen(dataset)

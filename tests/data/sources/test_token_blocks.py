@@ -91,7 +91,7 @@ def test_they_are_drawn_across_the_whole_file_anew_in_each_epoch(token_file, mon
     assert epochs[0] != [row[0] for _, rows in blocks.windows(batching(seed=1), 0, 0) for row in rows_of(rows)]
 
 
-@pytest.mark.integration(quick=["100-options2", "1048576-options2", "1048576-options3", "100-options3"])
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [{}, {"accumulation_steps": 3}, {"drop_remainder": True}, {"shuffle": False}])
 @pytest.mark.parametrize("window", [1, 100, 1 << 20])
 def test_an_epoch_can_begin_at_any_batch(token_file, monkeypatch, options, window):

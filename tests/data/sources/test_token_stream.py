@@ -60,7 +60,7 @@ def test_the_targets_are_those_of_lists(packing):
     assert all(x["token_ids"].shape == (4, LENGTH) for x, _ in first[:-1])
 
 
-@pytest.mark.integration(quick=["5"])
+@pytest.mark.integration
 @pytest.mark.parametrize("buffer_size", [1, 5, 10_000])
 def test_blocks_without_shuffle_are_in_order(buffer_size):
     elements = seen(make("blocks", buffer_size=buffer_size, shuffle=False))
@@ -70,6 +70,7 @@ def test_blocks_without_shuffle_are_in_order(buffer_size):
     assert len(labels) == -(-(len(joined) - 1) // LENGTH)
 
 
+@pytest.mark.integration
 def test_packed_rows_are_full():
     mask = np.concatenate([x["padding_mask"] for x, _ in seen(make("documents"))])
     assert (mask > 0).mean() > 0.95
@@ -101,7 +102,7 @@ def test_pairs_are_completions():
             assert targets(seen(make(packing, (lines, TARGETS)))) == in_memory
 
 
-@pytest.mark.integration(quick=["None"])
+@pytest.mark.integration
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_it_reads_no_further_than_its_buffer(packing):
     read = []
@@ -118,7 +119,7 @@ def test_it_reads_no_further_than_its_buffer(packing):
     assert len(read) < 2000
 
 
-@pytest.mark.integration(quick=["None"])
+@pytest.mark.integration
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_a_short_text_is_a_short_row(packing):
     for dataset in (make(packing, ["", "abc", ""]), make(packing, ["", "abc", ""], shuffle=False)):

@@ -72,7 +72,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.integration(quick=["bias of the output"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", OPTIONS)
 def test_an_option_is_the_same_in_every_path(name):
     """At once, in chunks and with a cache: outputs and the gradients of all weights."""

@@ -99,6 +99,7 @@ def positions(length, width=D):
     return [to_numpy(part) for part in randomize_built(layer, {"positions": places})(places)]
 
 
+@pytest.mark.integration
 def test_a_layer_is_the_same_from_a_length_on():
     x, mask = normal(B, 9, D), padding_mask(np.arange(9) < np.array([[9], [4]]))
     given = {"hidden_states": x, "attention_mask": mask, "relative_positions": positions(9)}

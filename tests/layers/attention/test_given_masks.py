@@ -171,6 +171,7 @@ def padding_error(layer, call):
     return max(np.abs(to_numpy(output)[:, :3] - to_numpy(call(short, None))).max() for output in outputs)
 
 
+@pytest.mark.integration(quick=["attention", "convolution", "decoder", "encoder", "long attention", "pre-norm encoder"])
 @pytest.mark.parametrize("name", BY_NAME)
 def test_padding_changes_no_real_row(name):
     layer = LAYERS[name]()

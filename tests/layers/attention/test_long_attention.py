@@ -215,7 +215,7 @@ def untold(function: Callable, mask, *arrays) -> list:
     return traced(mask, *arrays)
 
 
-@pytest.mark.integration(quick=["2"])
+@pytest.mark.integration
 @pytest.mark.parametrize("rows", [1, B])
 def test_shapes_that_are_not_known_before(rows):
     """A mask or a bias may have one row for all, and not say so before."""

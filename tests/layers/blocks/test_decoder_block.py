@@ -78,7 +78,7 @@ STACKS = pairwise(
 )
 
 
-@pytest.mark.integration(quick=["gpt2-False-float32"])
+@pytest.mark.integration
 @pytest.mark.parametrize("case", STACKS, ids=lambda case: "-".join(map(str, case.values())))
 def test_a_cached_step_is_a_row_of_the_full_pass(case):
     """Prompts of different lengths, padded on the right: the padding's keys are overwritten before they are seen."""
@@ -110,13 +110,14 @@ def test_rows_that_share_a_source_need_it_once():
         np.testing.assert_allclose(to_numpy(one), to_numpy(other), **tolerance("float32"))
 
 
-@pytest.mark.integration(quick=["transformer"])
+@pytest.mark.integration
 @pytest.mark.parametrize("family", KINDS)
 def test_later_tokens_change_nothing(family):
     positions, options = split_positions(KINDS[family])
     check_causal(Stack(positions, **options).full, normal(B, T, D))
 
 
+@pytest.mark.integration(quick=["False"])
 @pytest.mark.parametrize("cross_attention", [False, True])
 def test_later_tokens_change_nothing_with_dropout(cross_attention):
     inputs = arguments(cross_attention, cached=False)

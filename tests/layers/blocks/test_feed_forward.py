@@ -19,7 +19,7 @@ CASES = pairwise(
 )
 
 
-@pytest.mark.integration(quick=["relu1"])
+@pytest.mark.integration
 @pytest.mark.parametrize("options", CASES, ids=lambda options: options["activation"])
 def test_layer(options, tmp_path):
     check_layer(FeedForward, {"intermediate_dim": F, **options}, {"hidden_states": normal(B, T, D)}, tmp_path)

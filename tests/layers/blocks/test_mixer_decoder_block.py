@@ -33,7 +33,7 @@ def test_layer(case, tmp_path):
     check_layer(MixerDecoderBlock, {"intermediate_dim": U} | case, arguments(case), tmp_path)
 
 
-@pytest.mark.integration(quick=["simple_rnn"])
+@pytest.mark.integration
 @each_case
 def test_layer_with_a_cache(case, tmp_path):
     options, inputs = {"intermediate_dim": U} | case, arguments(case)
@@ -54,6 +54,7 @@ def test_layer_with_a_cache(case, tmp_path):
     assert {name: part.shape[1:] for name, part in cache.items()} == shapes
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES[1:3], ids=["state", "attention"])
 def test_beams_share_what_comes_from_the_encoder(case):
     block = randomize_built(MixerDecoderBlock(intermediate_dim=U, **case), arguments(case))

@@ -17,7 +17,7 @@ CASES = {
 }
 
 
-@pytest.mark.integration(quick=["plain"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CASES)
 def test_layer(name, tmp_path):
     arguments = {"hidden_states": normal(B, T, D), "positions": POSITIONS, "padding_mask": MASK}

@@ -147,6 +147,7 @@ def test_an_output_of_another_width():
         EncoderBlock(2, 16, feed_forward_class=Narrow)(X)
 
 
+@pytest.mark.integration
 @each_block
 def test_the_order_of_keras_hub(block_class):
     with pytest.raises(

@@ -58,7 +58,7 @@ def test_without_a_graph():
     np.testing.assert_array_equal(gradients(tenfold, X)[0], 10 * X)
 
 
-@pytest.mark.integration(quick=["inner-expected3-jit", "inner-expected3-symbolic"])
+@pytest.mark.integration(quick=["inner-expected3-jit"])
 @only_tensorflow
 @pytest.mark.parametrize("way", ["inside", "outside", "symbolic", "jit"])
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ USERS = ACTIVATIONS | {
 
 
 @only_tensorflow
-@pytest.mark.integration(quick=["lean gelu", "silu", "cross entropy"])
+@pytest.mark.integration(quick=["silu"])
 @pytest.mark.parametrize("function", USERS.values(), ids=USERS)
 def test_a_graph_is_freed(function):
     import tensorflow as tf

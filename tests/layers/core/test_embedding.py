@@ -16,6 +16,7 @@ SEGMENTS = np.array([[0, 1, 1], [0, 0, 0]])
 CASES = pairwise(num_segments=[0, 2], scale=[False, True], initializer_range=[0.02, None])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("options", CASES)
 def test_layer(options, tmp_path):
     arguments = {"inputs": TOKENS} | ({"segment_ids": SEGMENTS} if options["num_segments"] else {})

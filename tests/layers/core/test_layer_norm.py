@@ -11,6 +11,7 @@ from layer_checks import check_layer
 from keras_transformers.layers import LayerNormalization, OffsetRMSNormalization, RMSNormalization
 
 
+@pytest.mark.integration(quick=["options0", "options1", "options2"])
 @pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": False}, {"epsilon": 1e-12, "axis": 2}])
 def test_layer(options, tmp_path):
     check_layer(LayerNormalization, options, {"inputs": normal(2, 3, 8)}, tmp_path)
@@ -77,6 +78,7 @@ def test_rms_normalization_is_that_of_keras(tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.integration(quick=["bfloat16", "mixed_bfloat16"])
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
 def test_weights_that_are_offsets_from_one(dtype, tmp_path):
     x = normal(4, 5, 16, scale=3)

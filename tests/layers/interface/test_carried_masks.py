@@ -113,7 +113,7 @@ def test_in_a_subclass(tmp_path):
     assert len(texts(found)) == 1
 
 
-@pytest.mark.integration(quick=["encoder"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", LAYERS)
 def test_no_warning_without_a_loss(name):
     x = series()

@@ -240,6 +240,7 @@ def test_a_policy_that_is_set_later(name):
     assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
 
 
+@pytest.mark.integration
 def test_a_cache_that_fits():
     block = DecoderBlock(N, 16, cross_attention=True)
     assert block(X, X[:, :3], return_cache=True)[0].shape == X.shape

@@ -106,6 +106,17 @@ def test_options_of_tables(name, tmp_path):
     assert keras.saving.load_model(tmp_path / "model.keras").layers[-1].get_config() == layer.get_config()
 
 
+@pytest.mark.integration(
+    quick=[
+        "block-layer",
+        "block-name",
+        "block-relu",
+        "feed-forward-layer",
+        "feed-forward-name",
+        "feed-forward-own",
+        "feed-forward-relu",
+    ]
+)
 @pytest.mark.parametrize(
     "activation",
     [doubled, keras.activations.relu, keras.layers.LeakyReLU(0.3), "silu"],
@@ -170,6 +181,7 @@ class Doubled(Attention):
         return super().call(hidden_states * self.factor, context, **inputs)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("block_class", [EncoderBlock, DecoderBlock])
 def test_a_block_of_another_attention(block_class):
     own = type("Own", (block_class,), {"attention_class": Doubled})

@@ -37,7 +37,7 @@ def as_then(text: str) -> str:
     return json.dumps(old(json.loads(text)))
 
 
-@pytest.mark.integration(quick=["decoder"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", MODELS)
 def test_they_are_read(name, tmp_path):
     model = randomize(MODELS[name](), scale=0.3)
@@ -68,6 +68,7 @@ class Closed(Attention):
         return {"heads": self.num_heads}
 
 
+@pytest.mark.integration(quick=["Closed"])
 @pytest.mark.parametrize("layer_class", [Small, Closed])
 def test_subclasses_of_a_user_are_none(layer_class, tmp_path):
     """They do not name the option either."""

@@ -13,7 +13,7 @@ POSITIONS = np.array([[0, 1, 2, 3, 4], [0, 1, 0, 1, 2]], "int32")
 MASK = np.array([[[True] * 5], [[True, True, True, False, False]]])
 
 
-@pytest.mark.integration(quick=["encoder-True"])
+@pytest.mark.integration
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("case", ["decoder", "encoder", "cached"])
 def test_layer(case, gated, tmp_path):

@@ -14,7 +14,7 @@ POSITIONS = np.array([[0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 2, 3]], "int32")
 MASK = np.array([[1] * 6, [1, 1, 1, 1, 0, 0]])
 
 
-@pytest.mark.integration(quick=["plain"])
+@pytest.mark.integration
 @pytest.mark.parametrize("case", ["plain", "masked"])
 def test_layer(case, tmp_path):
     arguments = {"hidden_states": normal(B, T, D)}
@@ -26,6 +26,7 @@ def made(**options):
     return randomize_built(GatedDelta(**SIZES, **options), {"hidden_states": normal(B, T, D)})
 
 
+@pytest.mark.integration
 def test_padding_and_later_tokens_change_nothing():
     layer, x = made(), normal(B, T, D)
     check_padding(lambda states, mask: layer(states, padding_mask=mask), x, np.array([2, 5]))
@@ -48,6 +49,7 @@ def test_steps_continue_each_row_where_it_ends(stride):
             np.testing.assert_allclose(to_numpy(found)[row], expected[row, rows], atol=1e-5)
 
 
+@pytest.mark.integration
 def test_a_text_does_not_see_the_one_before_it():
     layer, x = made(), normal(1, T, D)
     together, cache = layer(x, positions=POSITIONS[1:], return_cache=True)

@@ -37,6 +37,7 @@ def test_layer(kind, case, tmp_path):
     check_layer(Recurrence, options, arguments, tmp_path)
 
 
+@pytest.mark.integration(quick=["lstm", "simple_rnn"])
 @each_kind
 def test_it_is_the_layer_of_keras(kind):
     """One text a row, and no dense layer behind."""
@@ -50,7 +51,7 @@ def test_it_is_the_layer_of_keras(kind):
     np.testing.assert_array_equal(to_numpy(cache["key"])[:, 0], to_numpy(output))
 
 
-@pytest.mark.integration(quick=["simple_rnn"])
+@pytest.mark.integration
 @each_kind
 def test_both_ways_are_those_of_keras(kind):
     """Keras' wrapper takes the mask to find where the text ends."""
@@ -64,6 +65,7 @@ def test_both_ways_are_those_of_keras(kind):
     np.testing.assert_allclose(to_numpy(ours(x, attention_mask=MASK))[MASK[:, 0]], expected[MASK[:, 0]], atol=1e-6)
 
 
+@pytest.mark.integration(quick=["simple_rnn"])
 @each_kind
 def test_a_text_begins_anew_with_the_first_states(kind):
     layer, x = Recurrence(kind, U, carries_first=True), normal(B, T, D)

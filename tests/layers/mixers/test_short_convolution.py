@@ -13,7 +13,7 @@ POSITIONS = np.array([[0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 2, 3]], "int32")
 MASK = np.array([[1] * 6, [1, 1, 1, 1, 0, 0]])
 
 
-@pytest.mark.integration(quick=["plain"])
+@pytest.mark.integration
 @pytest.mark.parametrize("case", ["plain", "masked", "cached"])
 def test_layer(case, tmp_path):
     arguments = {"hidden_states": normal(B, T, D)}

@@ -40,12 +40,23 @@ def test_learned_positions_of_any_length_in_a_layer_of_a_users_own():
     assert model.predict(np.zeros((2, 3, 4)), verbose=0).shape == (2, 3, 4)
 
 
+@pytest.mark.integration(
+    quick=[
+        "LearnedPositions-options2",
+        "PositionIds-options0",
+        "SinusoidalPositions-options3",
+        "SinusoidalPositions-options4",
+        "SinusoidalPositions-options5",
+        "SinusoidalPositions-options6",
+    ]
+)
 @pytest.mark.parametrize(("layer_class", "options"), LAYERS)
 def test_layer(layer_class, options, tmp_path):
     name = "inputs" if layer_class is PositionIds else "hidden_states"
     check_layer(layer_class, options, {name: normal(B, T, D)}, tmp_path)
 
 
+@pytest.mark.integration(quick=["SinusoidalPositions-options1"])
 @pytest.mark.parametrize(("layer_class", "options"), [(LearnedPositions, {"max_length": 6}), (SinusoidalPositions, {})])
 def test_given_positions_pick_the_same_vectors(layer_class, options, tmp_path):
     layer = layer_class(**options)

@@ -12,6 +12,7 @@ from keras_transformers.layers.positions.disentangled import distance_buckets
 D = 8
 
 
+@pytest.mark.integration
 def test_layer(tmp_path):
     options = {"hidden_dim": D, "num_buckets": 6, "max_distance": 9}
     check_layer(DisentangledPositions, options, {"positions": np.tile(np.arange(5, dtype="int32"), (10, 1))}, tmp_path)

@@ -20,6 +20,7 @@ LAYERS = [
 ]
 
 
+@pytest.mark.integration(quick=["ALiBi-options2", "ALiBi-options3"])
 @pytest.mark.parametrize(("layer_class", "options"), LAYERS)
 def test_layer(layer_class, options, tmp_path):
     check_layer(layer_class, options, {"query_positions": QUERIES, "key_positions": KEYS}, tmp_path)

@@ -118,6 +118,7 @@ def test_batches_hold_texts_of_like_length(task, monkeypatch):
     assert all(shorter[-1] <= longer[0] for longer, shorter in pairwise(counted))
 
 
+@pytest.mark.integration
 def test_a_stream_answers_before_it_is_read(task):
     taken = []
     answers = task.predict_stream((taken.append(text) or text for text in TEXTS), batch_size=4)

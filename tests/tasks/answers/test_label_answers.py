@@ -108,6 +108,7 @@ def test_an_export_of_many_labels_gives_the_likeliest(problem, tmp_path):
             task.predict(texts, top=wrong)
 
 
+@pytest.mark.integration
 def test_top_is_for_probabilities():
     task = tiny.classifier(["stars"], problem="regression")
     with pytest.raises(ValueError, match="a regression has scores: received 3"):

@@ -74,6 +74,7 @@ def test_answers_of_all_tasks_on_jax():
             assert others == expected_others, name
 
 
+@pytest.mark.integration
 def test_rows_are_rounded_up_but_for_whole_batches(monkeypatch):
     task, read = tiny.classifier(), []
     service = questions.Untraced(task)
@@ -84,6 +85,7 @@ def test_rows_are_rounded_up_but_for_whole_batches(monkeypatch):
     assert read == [4, 4, 3, 6, 8, 1]
 
 
+@pytest.mark.integration
 def test_several_batches_are_started_before_the_first_is_waited_for(monkeypatch):
     task, events = questions.untraced(tiny.classifier()), []
     service = task.service

@@ -87,6 +87,7 @@ def test_help_names_the_keys_that_predict_returns(name):
     assert not told - returned - known
 
 
+@pytest.mark.integration(quick=["masked_lm", "multiple_choice", "pretraining", "replaced_tokens"])
 @pytest.mark.parametrize("name", NAMES)
 def test_help_names_what_the_export_takes_and_returns(name):
     served = set()

@@ -89,6 +89,7 @@ def test_an_iterator_of_conversations_is_not_lost(task):
         task.chat(MESSAGES, template_variables=None)
 
 
+@pytest.mark.integration
 def test_answers_without_room_are_told(task):
     talk = [*MESSAGES, {"role": "assistant", "content": "sat"}]
     long = [{"role": "user", "content": "the cat " * 100}, talk[1]]
@@ -120,6 +121,7 @@ def test_no_special_tokens_are_added(task):
     assert adds.chat(MESSAGES, max_new_tokens=6) == task.chat(MESSAGES, max_new_tokens=6)
 
 
+@pytest.mark.integration
 def test_a_conversation_that_is_too_long_is_refused(task):
     turns = [{"role": "user", "content": "the cat sat on the mat. " * 9}]
     (row, short) = task.predict(messages=[turns, MESSAGES], max_new_tokens=4)
@@ -152,6 +154,7 @@ def test_wrong_conversations(task, arguments, error):
         task.generate(**arguments)
 
 
+@pytest.mark.integration
 def test_without_a_template():
     with pytest.raises(ValueError, match="the tokenizer has no chat template"):
         causal_lm().chat(MESSAGES)

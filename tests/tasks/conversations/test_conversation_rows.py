@@ -68,6 +68,7 @@ def test_packed_conversations_give_the_loss_of_single_ones(task):
         task.dataset(TALKS, packing="blocks")
 
 
+@pytest.mark.integration
 def test_long_conversations_lose_their_end():
     task = task_of(max_length=20)
     with pytest.warns(UserWarning, match=r"5 of 5 conversations were cut .* max_length=20; 1 have no answer left"):
@@ -77,7 +78,7 @@ def test_long_conversations_lose_their_end():
         task.dataset([[{"role": "user", "content": "a" * 90}, *TALKS[0][1:]]])
 
 
-@pytest.mark.integration(quick=["dict"])
+@pytest.mark.integration
 @pytest.mark.parametrize("form", ["split", "texts", "pair", "dict"])
 def test_validation_in_all_forms(task, form):
     given = {"split": {"validation_split": 0.5}, "texts": {"validation_data": TALKS[:2]}}
@@ -128,6 +129,7 @@ def test_adapters_beside_a_frozen_half_precision_model_learn_to_answer(tmp_path)
     assert [merged.chat(talk[:1]) for talk in TALKS] == [task.chat(talk[:1]) for talk in TALKS]
 
 
+@pytest.mark.integration
 def test_the_plain_template_is_for_models_without_one(task):
     assert task_of(chat_template="{{ messages[0].content }}").options["chat_template"] == "{{ messages[0].content }}"
     again = Task("causal_lm", task.config, task_of(chat_template="{{ 7 }}").tokenizer, chat_template="plain")

@@ -127,6 +127,7 @@ def test_texts_are_scored_nearly_as_by_the_model(kind, options, tmp_path, monkey
     np.testing.assert_allclose(scores["log_probability"], expected, rtol=0.03)
 
 
+@pytest.mark.integration
 def test_small_matrices_stay_where_a_step_reads_one_token():
     model = decoder(gpt2(100, num_layers=1, num_heads=2, hidden_dim=64))
     config = gpt2(100, num_layers=1, num_heads=2, hidden_dim=64)

@@ -102,6 +102,7 @@ def test_what_makes_no_sense_is_refused_before_anything_changes(task, options, m
     assert all(map(np.array_equal, weights, tiny.weights(task)))
 
 
+@pytest.mark.integration
 def test_there_must_be_texts(task):
     with pytest.raises(ValueError, match="no argument 'x': received one"):
         task.fit(x=TEXTS, y=LABELS)

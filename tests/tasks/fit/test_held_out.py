@@ -70,6 +70,7 @@ def test_texts_alone(masked_lm):
         assert rows_of(validation_set(masked_lm, texts, {"batch_size": 3})) == 2
 
 
+@pytest.mark.integration
 def test_documents(tmp_path):
     task = tiny.pretraining()
     (tmp_path / "novel.txt").write_text("One day. It rained. We read.\n\nAnother day. We slept. We woke.\n")

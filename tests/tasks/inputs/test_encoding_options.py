@@ -90,6 +90,7 @@ def _placed(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[Enco
     return encoded, next(units_of(encoded, [text]))
 
 
+@pytest.mark.integration
 def test_a_question_keeps_its_end(tmp_path):
     tokenizer = folder_tokenizer(tmp_path, truncation_side="left")
     graph = compile_text(tokenizer.to_json())

@@ -47,6 +47,7 @@ def test_a_stream_brings_all_along():
             is_stream(stream, labels, pairs)
 
 
+@pytest.mark.integration
 def test_who_needs_labels():
     classifier, masked_lm = tiny.classifier().kind, tiny.masked_lm().kind
     with pytest.raises(ValueError, match="classification needs labels"):

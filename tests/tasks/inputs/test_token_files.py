@@ -85,6 +85,7 @@ def test_it_learns_by_fit(made):
     assert history["val_perplexity"][-1] < 0.8 * before
 
 
+@pytest.mark.integration(quick=["causal_lm", "masked_lm"])
 def test_what_does_not_fit_is_refused(made):
     task, corpus = made
     other = Tokenizer.train(
@@ -108,6 +109,7 @@ def test_other_tasks_take_texts():
         task.dataset(file)
 
 
+@pytest.mark.integration(quick=["1-Received 1 sentinels for"])
 @pytest.mark.parametrize(("sentinels", "message"), [(0, "has no <extra_id_0>"), (1, "Received 1 sentinels for")])
 def test_span_corruption_needs_sentinels(tmp_path, sentinels, message):
     (tmp_path / "a.txt").write_text(TEXT)

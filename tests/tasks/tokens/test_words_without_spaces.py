@@ -108,6 +108,7 @@ def test_entities_have_no_white_space_at_their_ends(kind):
     assert [answer["tokens"] for answer in answers[-2:]] == [[], []]
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:no text has the label")
 def test_a_measure_over_fewer_words_than_were_given_is_an_error():
     task = token_classifier("xlmr", max_length=16)

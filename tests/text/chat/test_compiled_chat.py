@@ -40,7 +40,7 @@ def rendered(source: str, row: list[dict[str, str]], **variables: Any) -> tuple[
         return "", str(error)
 
 
-@pytest.mark.integration(quick=["chatml"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_prompts_are_jinjas(name):
     variables = {**VARIABLES, **DATES}

@@ -120,6 +120,7 @@ def test_where_the_assistant_writes():
     assert ChatTemplate(CHATML).answer_spans(TURNS) is None
 
 
+@pytest.mark.integration
 def test_threads_do_not_mark_each_others_texts():
     template, turns = ChatTemplate(MARKED), TURNS * 50
 

@@ -18,7 +18,7 @@ def built(name: str, **options) -> Tokenizer:
     return Tokenizer(build(ENCODERS[name], options))
 
 
-@pytest.mark.integration(quick=["DebertaV2Tokenizer-options10- a-expected10"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "options", "text", "expected"),
     [

@@ -78,7 +78,7 @@ def test_other_names_are_refused(tmp_path, names):
         Tokenizer.from_folder(tmp_path)
 
 
-@pytest.mark.integration(quick=["bert"])
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["template", "bert", "sequence"])
 def test_the_graph_has_the_same_segments(tmp_path, kind):
     library = KINDS["wordpiece"]()

@@ -36,6 +36,7 @@ def test_pieces_have_the_ids_of_the_vocabulary():
     assert tokenizer.decode(ids) == "a cat "
 
 
+@pytest.mark.integration
 def test_special_tokens_around_texts():
     tokenizer = made(TOKENS, MODEL, before=["<s>"], behind=["</s>"])
     assert ids_of(tokenizer, "a") == [1, TOKENS.index("▁a"), 2]

@@ -63,7 +63,7 @@ def test_random_text_of_tokens_and_near_misses(extended, mismatches):
     assert found >= {extended.token_to_id(token.content) for token in ADDED} - {extended.token_to_id("oob")}
 
 
-@pytest.mark.integration(quick=["cased"])
+@pytest.mark.integration
 def test_special_tokens_are_cut_out_before_normalising(tokenizer, graph):
     ids = graph.tokenize(["a[MASK]b [mask]"]).to_list()[0]
     assert ids == tokenizer.encode(["a[MASK]b [mask]"], special_tokens=False)[0].ids

@@ -37,6 +37,7 @@ def test_ids_equal_the_library(tokenizer, graph, mismatches):
     assert not mismatches(tokenizer, graph, TEXTS[::-1], TEXTS, max_length=32)
 
 
+@pytest.mark.integration(quick=["cased"])
 def test_invalid_utf8_is_replaced_as_python_does(tokenizer, graph, mismatches):
     texts = [b"\xff\xfe cat", b"\xe4\xbd", b"a\xed\xa0\x80b", b"\xef\xbb\xbfcat", b"\xc0\x80x", b"\xf4\x90\x80\x80z"]
     assert not mismatches(tokenizer, graph, [*texts, b"\xf0\x9f\x98cat", b"cat\xe2\x82", b"\xe2\x28\xa1", b"cat"])
@@ -46,6 +47,7 @@ def test_invalid_utf8_is_replaced_as_python_does(tokenizer, graph, mismatches):
         assert "".join(map(chr, points)) == text.decode("utf-8", "replace")
 
 
+@pytest.mark.integration(quick=["cased"])
 def test_tokenize_adds_and_cuts_nothing(tokenizer, graph):
     ids = graph.tokenize(tf.constant(TEXTS)).to_list()
     assert ids == [row.ids for row in tokenizer.encode(TEXTS, special_tokens=False)]

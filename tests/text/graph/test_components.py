@@ -247,7 +247,7 @@ def test_characters_that_are_not_known_are_left_out_where_the_library_refuses():
     assert row == library.encode("ab").ids
 
 
-@pytest.mark.integration(quick=["sequence"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "post_processor",
     [

@@ -63,7 +63,7 @@ def spans(library: Library, text: str | bytes) -> list[tuple[int, int]]:
     return [tuple(span) for span in rows["offsets"].numpy()[0].tolist()]
 
 
-@pytest.mark.integration(quick=["spaces-a   b-expected7"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

@@ -80,6 +80,7 @@ def t5_folder(folder, config: dict | None = None):
     return folder
 
 
+@pytest.mark.integration
 def test_t5s_folder(tmp_path):
     """</s> ends texts; sentinels are numbered from the end (Raffel et al., 2020)."""
     made = Tokenizer.from_folder(t5_folder(tmp_path))

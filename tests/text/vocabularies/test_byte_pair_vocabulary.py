@@ -65,6 +65,7 @@ def test_training_numbers_the_end_token_first_and_needs_no_padding(trained):
     assert (two.token_to_id("<pad>"), two.eos_id, two.special_ids) == (0, 1, (0, 1))
 
 
+@pytest.mark.integration
 def test_training_is_the_same_in_every_process(trained):
     program = (
         "import sys, json; from keras_transformers.text.tokenizer import Tokenizer;"

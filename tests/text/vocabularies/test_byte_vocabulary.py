@@ -46,6 +46,7 @@ def test_every_text_comes_back(tokenizer):
     assert tokenizer.decode([row.ids for row in tokenizer.encode(texts)], skip_special_tokens=False) == texts
 
 
+@pytest.mark.integration
 def test_the_graph_has_the_same_ids(tokenizer):
     tf = pytest.importorskip("tensorflow")
     from keras_transformers.text.graph.compile import compile_text

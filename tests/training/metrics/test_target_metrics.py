@@ -87,6 +87,7 @@ def test_constant_predictions_have_no_correlation(constant):
     assert over_batches(target_metrics.Pearson(), NUMBERS, np.full((10, 1), constant, "float32")) == 0.0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("far", [0.0, 2e3, 2e4])
 def test_correlation_far_from_zero(far):
     """Labels and predictions with another mean in each batch, in float32."""

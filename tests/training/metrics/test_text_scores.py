@@ -80,6 +80,7 @@ def test_scores_stand_in_the_logs_for_others_to_watch():
     assert history.history["val_tokenized_bleu"] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.integration
 def test_every_second_epoch_with_the_weights_of_that_epoch():
     seen = []
 

@@ -29,7 +29,7 @@ def difference(one, other):
     return max(np.abs(a - b).max() for a, b in zip(one.get_weights(), other.get_weights(), strict=True))
 
 
-@pytest.mark.integration(quick=["1"])
+@pytest.mark.integration
 @pytest.mark.parametrize("broken", [0, 1, 2])
 def test_an_update_with_an_overflow_is_left_out_as_a_whole(broken):
     """Four micro-batches, two an update: one overflows, and the update of the other two is as it would be alone."""

@@ -48,6 +48,7 @@ def scaled(init, **config):
     )()
 
 
+@pytest.mark.integration
 def test_a_new_option_counts_only_where_it_is_used():
     """States of before stay valid when a later version of a layer has one more option."""
 

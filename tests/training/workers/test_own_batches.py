@@ -21,6 +21,7 @@ def strategy():
     return strategy
 
 
+@pytest.mark.integration
 def test_a_worker_asks_for_its_own_rows(strategy, monkeypatch):
     dataset = batches(Rows.of([[2, 3]] * 9, labels=[*range(9)]), Classification(9), 4, max_length=4, shuffle=False)
     asked, own = [], dataset.own
@@ -31,6 +32,7 @@ def test_a_worker_asks_for_its_own_rows(strategy, monkeypatch):
     assert dataset.position.epoch == 1
 
 
+@pytest.mark.integration
 def test_other_data_sets_are_left_to_tensorflow(strategy):
     rows = batches(Rows.of([[2, 3]] * 8, labels=[0] * 8), Classification(2), 4, max_length=4)
     for dataset in (tf.data.Dataset.range(8).batch(4), rows.map(lambda x, y: y)):

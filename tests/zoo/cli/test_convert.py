@@ -115,6 +115,7 @@ def test_an_empty_folder_is_filled(old):
     assert Path("new", SAFE).is_file()
 
 
+@pytest.mark.integration
 def test_what_is_no_place_to_write(old):
     Path("file").write_text("mine")
     Path("full").mkdir()

@@ -200,7 +200,7 @@ def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tm
     assert ". is the working directory, so it is not replaced" in message
 
 
-@pytest.mark.integration(quick=["evaluate"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["evaluate", "export", "serve"])
 def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypatch, name):
     def broken(*_, **__):

@@ -41,7 +41,7 @@ def different(library: Library, texts: list[str]) -> list:
     return [(text, a, b) for text, a, b in zip(texts, ours, theirs, strict=True) if a != b]
 
 
-@pytest.mark.integration(quick=["{'unk_token': None}"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [

@@ -25,6 +25,9 @@ def normalize(settings: tuple, texts: list[str]) -> list[str]:
     return [text.decode() for text in tf.strings.unicode_encode(points, "UTF-8").numpy()]
 
 
+@pytest.mark.integration(
+    quick=["(False, False, None, True)", "(False, True, True, False)", "(True, False, False, False)"]
+)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_text_equals_the_library(settings):
     texts = ["Ünïcödé İI", "中a文", "\u00e4\u0316\U0001d165\U0001d16d\u0301", "", "a\x00b\u200d\tc", "가각"]

@@ -52,7 +52,7 @@ def test_empty_rows_and_batches(graph):
     assert texts_of(graph, np.zeros((0, 4), "int32")) == []
 
 
-@pytest.mark.integration(quick=["cased"])
+@pytest.mark.integration
 def test_the_table_is_made_by_the_first_call_also_inside_a_function(tokenizer, tmp_path):
     module = compile_text(tokenizer.to_json())
     assert not hasattr(module.decoder, "texts")

@@ -59,7 +59,7 @@ def different(library: Library, texts: list[str]) -> list:
     return [(text, a, b) for text, a, b in zip(texts, ids, expected, strict=True) if a != b]
 
 
-@pytest.mark.integration(quick=["Replace ends-first", "Replace string-first", "none-Digits"])
+@pytest.mark.integration
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 def test_metaspace_first(normalizer, splitter):
