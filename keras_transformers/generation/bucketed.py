@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.batching import bucket, power_of_two
-from keras_transformers.generation.decoding import SAMPLES, Decoding, forget_drafts
+from keras_transformers.generation.decoding import SAMPLES, Decoding, made_once
 from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
@@ -130,9 +130,7 @@ class BucketedService:
 
     def _run(self, decoding: Decoding, name: str, *inputs: Any) -> Any:
         """Call a compiled function."""
-        if (functions := self._compiled.get(decoding)) is None:
-            forget_drafts(self._compiled, decoding)
-            functions = self._compiled[decoding] = self._compile(decoding)
+        functions = made_once(self._compiled, decoding, decoding, partial(self._compile, decoding))
         return functions[name](self.program.token_bytes, *inputs)
 
     def _compile(self, decoding: Decoding) -> dict[str, Compiled]:

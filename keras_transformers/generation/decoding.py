@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keras_transformers.generation.beam import BeamSearch
@@ -92,6 +93,20 @@ def make_decoding(
         )
     number = min(int(number), max(longest - 1, 1))
     return Decoding(num_beams, number) if draft is None else Decoding(num_beams, None, draft._replace(guesses=number))
+
+
+def made_once(functions: dict[Any, Any], key: Any, decoding: Decoding, make: Callable[[], Any]) -> Any:
+    """Return the function of a key, which is made if it is missing; functions of other drafts are then removed.
+
+    Args:
+        functions, decoding: As for `forget_drafts`.
+        key: The key of the function: the decoding, or a tuple that holds it.
+        make: Makes the function.
+    """
+    if key not in functions:
+        forget_drafts(functions, decoding)
+        functions[key] = make()
+    return functions[key]
 
 
 def forget_drafts(functions: dict[Any, Any], decoding: Decoding) -> None:

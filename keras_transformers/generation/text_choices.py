@@ -103,10 +103,12 @@ def check_choice_options(
     """Raise a `ValueError` if an option contradicts choices.
 
     Args:
-        number: Number of choices.
+        number: Number of choices; 0 for any text, which no option contradicts.
         stop, parameters: Options that were given, without the checkpoint's.
         decoding, num_sequences: How texts are decoded, and how many for each prompt.
     """
+    if not number:
+        return
     given = [name for name in ("max_new_tokens", "min_new_tokens") if name in parameters]
     given += ["stop"] if stop else []
     given += [decoding.guesser] if decoding.guesser else []

@@ -90,17 +90,12 @@ def batches(
     >>> tuple(x["token_ids"].shape), np.asarray(y).tolist()
     ((2, 16), [1, 0])
     """
-    if buckets is None:
-        buckets = getattr(source, "buckets", None)
-    if buckets is None:
-        buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
-    buckets = tuple(buckets) if isinstance(buckets, Iterable) else (buckets,)
     batching = Batching(
         batch_size,
         seed,
         shuffle,
         max_length,
-        buckets,
+        _padded_lengths(source, buckets, batch_tokens),
         accumulation_steps,
         drop_remainder,
         batch_tokens,
@@ -128,6 +123,15 @@ def longest_first(lengths: np.ndarray) -> np.ndarray:
     """
     lengths = lengths.reshape(len(lengths), -1)
     return np.lexsort([*-lengths.T, -lengths.max(axis=1)])  # the last key is the primary one
+
+
+def _padded_lengths(source: Any, buckets: Any, batch_tokens: int | None) -> tuple:
+    """Return the lengths to which batches are padded: the given ones, the source's, or the usual ones."""
+    if buckets is None:
+        buckets = getattr(source, "buckets", None)
+    if buckets is None:
+        buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
+    return tuple(buckets) if isinstance(buckets, Iterable) else (buckets,)
 
 
 def _is_divided(batch_tokens: int | None, drop_remainder: bool) -> bool:

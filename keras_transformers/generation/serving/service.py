@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.decoding import SAMPLES, Decoding, forget_drafts
+from keras_transformers.generation.decoding import SAMPLES, Decoding, made_once
 from keras_transformers.generation.draft import Draft
 from keras_transformers.generation.prefix import Prefix, PrefixStates
 from keras_transformers.generation.prescribed import Prescribed
@@ -105,13 +105,15 @@ class GenerationService:
         service.prefixes = {form: tf.nest.map_structure(tf.convert_to_tensor, each) for form, each in prefixes.items()}
         return service
 
-    def storing(self, draft: Draft | None = None) -> GenerationService:
-        """Return a service to be saved with a draft's weights, in whose module `store` puts prefixes."""
+    def storing(self, draft: Draft | None = None, ids: Sequence[int] | None = None) -> GenerationService:
+        """Return a service to be saved, whose module holds the weights of a draft, and the prefix `ids` of texts."""
         service, module = self.behind({}), tf.Module()
         for name in ("graph", "weights", "output_matrix"):
             setattr(module, name, getattr(self.module, name))
         module.draft = [] if draft is None else draft.variables
         service.module = module
+        if ids is not None:
+            service.store(TEXTS, service.prefix(ids))
         return service
 
     def store(self, form: str, prefix: Prefix) -> None:
@@ -177,18 +179,23 @@ class GenerationService:
         form: str = TEXTS,
     ) -> dict[str, tf.Tensor]:  # fmt: skip
         """Call `write`, traced once for each `form` and `decoding`, with and without prefix."""
-        prefix, origin = self.prefixes.get(form, ()), self.origin
-        key = (form, decoding, bool(prefix))
-        if (function := self._runs.get(key)) is None:
-            forget_drafts(self._runs, decoding)
-            function = self._runs[key] = tf.function(
-                lambda text, error, sequences, request, prefix: origin.write(
-                    text, error, sequences, request, decoding, form, prefix
+        function = self._traced(self._runs, self.origin.write, form, decoding)
+        return function(text, error, sequences, request, self.prefixes.get(form, ()))
+
+    def _traced(self, functions: dict, function: Callable, form: str, decoding: Decoding) -> Any:
+        """Return `write` or `start` of the origin as a traced function."""
+        prefix = self.prefixes.get(form, ())
+
+        def make() -> Any:
+            return tf.function(
+                lambda text, error, number, request, prefix: function(
+                    text, error, number, request, decoding, form, prefix
                 ),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
                 autograph=False,
             )
-        return function(text, error, sequences, request, prefix)
+
+        return made_once(functions, (form, decoding, bool(prefix)), decoding, make)
 
     def answer(
         self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES, form: str = TEXTS
@@ -234,30 +241,19 @@ class GenerationService:
         return self.writer(state.written).numpy().tolist()
 
     def _start(self, form: str, decoding: Decoding) -> Any:
-        prefix, origin = self.prefixes.get(form, ()), self.origin
-        key = (form, decoding, bool(prefix))
-        if (function := self._starts.get(key)) is None:
-            forget_drafts(self._starts, decoding)
-            function = self._starts[key] = tf.function(
-                lambda text, error, number, request, prefix: origin.start(
-                    text, error, number, request, decoding, form, prefix
-                ),
-                input_signature=[TEXT, ERROR, COUNT, REQUEST, prefix_specs(prefix)],
-                autograph=False,
-            )
-        return function
+        return self._traced(self._starts, self.origin.start, form, decoding)
 
     def _advance(self, decoding: Decoding) -> Callable:
-        if (function := self._advances.get(decoding)) is None:
-            forget_drafts(self._advances, decoding)
+        def make():
             started = self._start(TEXTS, decoding).get_concrete_function().structured_outputs[:2]
             origin = self.origin
-            function = self._advances[decoding] = tf.function(
+            return tf.function(
                 lambda state, request: origin.advance(state, request, 1, decoding),
                 input_signature=tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started),
                 autograph=False,
             )
-        return function
+
+        return made_once(self._advances, decoding, decoding, make)
 
     def signatures(self, defaults: Request, sequences: int, decoding: Decoding = SAMPLES) -> dict[str, Any]:
         """Return the signatures of an export: `serving_default`, and `generate`, whose inputs are sampling parameters.

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from keras_transformers.data.sources.rows import tell_cut
-from keras_transformers.generation.prompts import BLANK, TEXTS
+from keras_transformers.generation.prompts import BLANK
 from keras_transformers.generation.text_choices import check_choice_options
 from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.guided_answers import answer_guided, make_grammar, stream_guided
@@ -38,25 +38,12 @@ class Writing(ScoredWriting):
     """
 
     def predict(
-        self,
-        texts: Sequence[str],
-        *,
-        choices: Sequence[str] | None = None,
-        pattern: str | None = None,
-        json_schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        num_beams: int | None = None,
-        prompt_lookup: int | None = None,
-        draft: Any = None,
-        draft_tokens: int | None = None,
-        num_sequences: int = 1,
-        token_bias: Mapping[int, float] | None = None,
-        prefix: str | None = None,
-        special_tokens: bool = True,
-        batch_size: int = 16,
-        verbose: Any = "auto",
-        **parameters: Any,
-    ) -> list[dict[str, Any]]:
+        self, texts: Sequence[str], *, choices: Sequence[str] | None = None, pattern: str | None = None,
+        json_schema: Mapping[str, Any] | None = None, stop: Sequence[str] | None = None, num_beams: int | None = None,
+        prompt_lookup: int | None = None, draft: Any = None, draft_tokens: int | None = None, num_sequences: int = 1,
+        token_bias: Mapping[int, float] | None = None, prefix: str | None = None, special_tokens: bool = True,
+        batch_size: int = 16, verbose: Any = "auto", **parameters: Any,
+    ) -> list[dict[str, Any]]:  # fmt: skip
         """Return generated texts with their scores.
 
         Args:
@@ -73,8 +60,7 @@ class Writing(ScoredWriting):
             num_beams, stop = 1, ()
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup, draft, draft_tokens)
         request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams, choices)
-        if choices is not None:
-            check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
+        check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         service, form = self.service_behind(prefix, special_tokens, request), self.form_of(special_tokens)
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
@@ -200,8 +186,7 @@ class Writing(ScoredWriting):
         grammar, form = make_grammar(self, pattern, json_schema, more), self.form_of(special_tokens)
         decoding, _ = self.decoding(1, 1, prompt_lookup, draft, draft_tokens)
         request = self.request(1, () if grammar else stop, token_bias, parameters, choices=choices)
-        if choices is not None:
-            check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
+        check_choice_options(request.choices.shape[1], stop, parameters, decoding, 1)
         service = self.service_behind(prefix, special_tokens, request)
         if grammar is not None:
             return stream_guided(service, text, request, form, grammar)
@@ -262,16 +247,13 @@ class Writing(ScoredWriting):
 
         decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup, draft, draft_tokens)
         request = self.request(1, stop, None, parameters, decoding.num_beams, choices)
-        if choices is not None:
-            check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
+        check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         ids = None if prefix is None else self.prefix_ids(prefix, True, request)
         make = partial(self.make_service, compiled=True) if compiled else None
         with merged_service(self, make, compute) as service:
             service.output_matrix.refresh()
             if ids is not None or decoding.draft is not None:
-                service = service.storing(decoding.draft)
-            if ids is not None:
-                service.store(TEXTS, service.prefix(ids))
+                service = service.storing(decoding.draft, ids)
             functions = service.signatures(request, num_sequences, decoding)
             functions |= more(service, request, num_sequences, decoding) if more else {}
             functions |= self.choose_functions(service, request, num_sequences, decoding)
