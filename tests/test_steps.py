@@ -136,7 +136,7 @@ def test_skipped(): pytest.skip("no reason")
     ("expression", "counts"), [("not integration", "2 failed, 3 passed, 2 deselected"), ("integration", "2 passed")]
 )
 def test_in_ci_a_test_without_a_marker_may_not_cost_much(tmp_path, expression, counts):
-    rules = (ROOT / "conftest.py").read_text(encoding="utf-8").replace("MOST = 5.0", "MOST = 0.1")
+    rules = (ROOT / "conftest.py").read_text(encoding="utf-8").replace("MOST = 10.0", "MOST = 0.1")
     (tmp_path / "conftest.py").write_text(rules, encoding="utf-8")
     (tmp_path / "test_few.py").write_text(TESTS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-m", expression, "--rootdir", str(tmp_path), str(tmp_path)]
@@ -144,7 +144,5 @@ def test_in_ci_a_test_without_a_marker_may_not_cost_much(tmp_path, expression, c
     done = subprocess.run(command, cwd=tmp_path, env=environment | {"CI": "true"}, capture_output=True, text=True)
     assert counts in done.stdout, done.stdout
     if expression == "not integration":
-        assert re.search(
-            r"took 0\.\d s of processor time, and quick tests may take 0\.1\. Make it cheaper", done.stdout
-        )
+        assert re.search(r"took 0\.\d s of processor time\. .* and 0\.1 on a busy one\. Make it cheaper", done.stdout)
         assert "test_costly" in done.stdout and "skipped in CI" in done.stdout

@@ -97,6 +97,7 @@ def test_answers_without_room_are_told(task):
         assert score_answers(task, [talk, long, [MESSAGES[0], {"role": "assistant", "tool_calls": []}]])["answers"]
 
 
+@pytest.mark.integration
 def test_an_answer_ends_by_default(task):
     """512 tokens, or half of the model's; the checkpoint's number comes first."""
     (row,) = task.predict(messages=[MESSAGES], min_new_tokens=24, token_bias={task.tokenizer.eos_id: -np.inf})
