@@ -132,7 +132,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     if report.when == "call" and report.passed and spent > most and not marks.intersection(COSTLY):
         report.outcome = "failed"
         report.longrepr = (
-            f"took {spent:.1f} s of processor time. Quick tests may take {most / 2:g} on an idle machine, and {most:g} on "
-            "a busy one. Make it cheaper (a smaller model, one built for the module, no graph), or mark it "
+            f"took {spent:.1f} s of processor time. Quick tests may take {most / 2:g} on an idle machine, and {most:g} "
+            "on a busy one. Make it cheaper (a smaller model, one built for the module, no graph), or mark it "
             "@pytest.mark.integration: .ci/run runs those, too."
         )
