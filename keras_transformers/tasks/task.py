@@ -13,7 +13,7 @@ from keras_transformers.checkpoints.settings.names import architecture_of
 from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
-from keras_transformers.tasks.contract.forwarded import check_process, described, generating, of_answers
+from keras_transformers.tasks.contract.forwarded import check_process, described, of_answers
 from keras_transformers.tasks.contract.kind import check_task_options, find_kind
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.fit.evaluation import evaluate
@@ -51,6 +51,7 @@ class Task:
     Attributes:
         model: A plain functional `keras.Model`, compiled.
         tokenizer, config, max_length: The `Tokenizer`, the `TransformerConfig`, and the longest text in tokens.
+        compiled: Whether XLA computes single predictions and generated texts in this process; False, and can be set.
         options, kind: The options that were given, and properties of the task, such as `needs_labels`.
 
     Raises:
@@ -269,15 +270,8 @@ class Task:
     chat = of_answers("chat", "Answer a conversation: `ChatWriting.chat`.")
     export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
     service = of_answers("service", "What `predict` calls and `export` saves.")
-
-    @property
-    def generation(self) -> dict[str, Any]:
-        """Return the default settings of generation; they can be set."""
-        return generating(self.parts.answers).generation
-
-    @generation.setter
-    def generation(self, settings: dict[str, Any]):
-        generating(self.parts.answers).generation = settings
+    generation = of_answers("generation", "Default settings of generation, a dict; they can be set.", is_set=True)
+    compiled = of_answers("compiled", "Whether XLA computes answers in this process: see `Compiling`.", is_set=True)
 
     def save(self, folder: str | os.PathLike, dtype: str = "float32", files: Mapping[str, str] | None = None) -> None:
         """Write a folder in Hugging Face layout, which `zoo.load` and `transformers` read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from keras_transformers.tasks.answers.compiled_signatures import (
@@ -13,6 +14,7 @@ from keras_transformers.tasks.answers.compiled_signatures import (
     with_uncompiled,
 )
 from keras_transformers.tasks.answers.services import check_compiled, check_compute, check_exportable, merged_service
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
@@ -34,18 +36,30 @@ def export_answers(answers: Any, folder: str | os.PathLike, frozen: bool, compil
         signatures = answers.signatures
         if compute is not None:
             signatures = with_uncompiled(signatures)
-        if compiled:
-            signatures = with_compiled(signatures)
-        return answers.traced_service(signatures, padded=compiled, frozen=frozen)
+        return compiled_service(answers, signatures) if compiled else answers.traced_service(signatures, frozen=frozen)
 
-    is_plain = not frozen and not compiled and compute is None
-    with merged_service(answers, None if is_plain else make, compute) as service:
+    is_current = not frozen and compiled == answers.compiled and compute is None
+    with merged_service(answers, None if is_current else make, compute) as service:
         requests = {}
         if compiled:
-            names = [name for name, signature in answers.signatures.items() if takes_single_texts(signature)]
-            check_fixed_sizes(service.signatures, names)
             requests = compiling_requests(answers.signatures, answers.graph_reader(), answers.setup.max_length)
         export(folder, service.module, service.signatures, answers.examples, answers.labels, requests)
+
+
+def compiled_service(answers: Any, signatures: Mapping[str, Signature]) -> Any:
+    """Return a service whose answers to single texts XLA computes.
+
+    Args:
+        answers: The predictions of a task, a `OnePass`.
+        signatures: Functions to trace, by name.
+
+    Raises:
+        ValueError: The size of an answer depends on the text, or all signatures take lists.
+    """
+    service = answers.traced_service(with_compiled(signatures), padded=True)
+    names = [name for name, signature in answers.signatures.items() if takes_single_texts(signature)]
+    check_fixed_sizes(service.signatures, names)
+    return service
 
 
 def _check_choices(frozen: Any, compiled: Any, compute: Any) -> None:

@@ -11,7 +11,9 @@ from keras_transformers.generation.guided import Grammar
 from keras_transformers.generation.prompts import check_answer
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.stream import pieces_of
+from keras_transformers.tasks.answers.services import check_compiled
 from keras_transformers.tasks.answers.writing_setup import WritingSetup
+from keras_transformers.training.workers.distribute import on_tensorflow
 
 REFUSED = ("choices", "stop", "num_beams", "num_sequences", "prompt_lookup", "draft", "min_new_tokens")
 NEUTRAL: tuple[Any, ...] = (None, 1, (), [])
@@ -30,6 +32,8 @@ def make_grammar(
     Raises:
         ValueError: As for `Grammar`, or an option contradicts it.
     """
+    if on_tensorflow():
+        check_compiled(writing.compiled, options.get("prompt_lookup"), options.get("draft"))
     if pattern is None and json_schema is None:
         return None
     if given := [name for name in REFUSED if options.get(name) not in NEUTRAL]:
@@ -37,6 +41,8 @@ def make_grammar(
         raise ValueError(
             f"{name} is followed token by token, by one text: received {', '.join(given)} too. Leave it out."
         )
+    if on_tensorflow() and writing.compiled:
+        raise ValueError("a grammar is followed token by token, in Python: set task.compiled = False.")
     return Grammar(writing.setup.config, writing.spelling, pattern, json_schema)
 
 

@@ -17,7 +17,7 @@ from keras_transformers.tasks.answers.by_length import Limits, answer_chunks, ch
 from keras_transformers.tasks.answers.progress import Progress, count_of
 from keras_transformers.tasks.answers.python_service import PythonService
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Tensors
-from keras_transformers.tasks.answers.services import check_counts, current_service
+from keras_transformers.tasks.answers.services import Compiling, check_counts, current_service
 from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.tasks.exports.frozen import freeze
@@ -32,7 +32,7 @@ PADDING = 64  # tokens of padding, about as long to read as one more call of a m
 CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
 
 
-class OnePass:
+class OnePass(Compiling):
     """Predictions for texts, by one forward pass of a model.
 
     Args:
@@ -152,13 +152,17 @@ class OnePass:
     @property
     def service(self) -> TracedService | PythonService:
         """Return the service that runs the signatures: `predict` calls it and, on TensorFlow, `export` saves it."""
-        return current_service(self)
+        return current_service(self, self.compiled)
 
     def make_service(self) -> TracedService | PythonService:
         """Return a service with the current weights."""
         if not on_tensorflow():
             return PythonService(self.model, self.signatures, PythonReader(self.setup, bucketed=True))
-        return self.traced_service(self.signatures)
+        if not self.compiled:
+            return self.traced_service(self.signatures)
+        from keras_transformers.tasks.answers.exported_answers import compiled_service
+
+        return compiled_service(self, self.signatures)
 
     def export(
         self, folder: str | os.PathLike, *, frozen: bool = False, compiled: bool = False, compute: str | None = None

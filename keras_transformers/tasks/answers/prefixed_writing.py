@@ -21,7 +21,8 @@ class PrefixedWriting(WritingSetup):
     @property
     def service(self) -> Any:
         """Return the service that generates: reader, program and writer; on TensorFlow `export` saves it."""
-        return current_service(cast(Any, self), self.prescribed())  # the class that has it is an `Answers`
+        settings = self.prescribed(), self.compiled
+        return current_service(cast(Any, self), settings)  # the class that has it is an `Answers`
 
     def service_behind(self, prefix: str | None, special_tokens: bool, request: Request) -> Any:
         """Return the service of texts behind a prefix, whose state is kept; `service` itself without one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import keras
 
@@ -48,6 +48,36 @@ def check_compiled(compiled: Any, prompt_lookup: Any = None, draft: Any = None) 
         )
     if compiled and draft is not None:
         raise ValueError("compiled=True reads a token at a time, a draft's guesses are several: leave one of them out.")
+
+
+class Compiling:
+    """Answers that XLA computes in this process, if `compiled` is set: single texts, and generated ones.
+
+    As with `compiled` of `export`, a single text is padded to one of a few lengths, and the rows and lengths of
+    generated texts to powers of two. The first text of each size takes some seconds more. On JAX, XLA computes all
+    answers in any case.
+    """
+
+    _compiled = False
+
+    @property
+    def compiled(self) -> bool:
+        """Return whether XLA computes answers; it can be set.
+
+        Raises:
+            ValueError: The value is not True or False, or, when it is set, the size of an answer depends on the text.
+        """
+        return self._compiled
+
+    @compiled.setter
+    def compiled(self, compiled: bool):
+        check_compiled(compiled)
+        before, self._compiled = self._compiled, compiled
+        try:
+            _ = cast(Answers, self).service  # made with the setting, which it may refuse
+        except ValueError:
+            self._compiled = before
+            raise
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from keras_transformers.generation.prompts import CHATS, TEXTS, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import Spelling, spell
 from keras_transformers.generation.text_choices import ChoiceReader
-from keras_transformers.tasks.answers.services import check_counts, generation_backend
+from keras_transformers.tasks.answers.services import Compiling, check_counts, generation_backend
 from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.text.same_tokens import difference
 from keras_transformers.text.tokenizer import Tokenizer
@@ -26,7 +26,7 @@ from keras_transformers.utils.untrusted import shown
 DRAFT_TOKENS = 5  # guesses at a time: faster than 3 where all are right, as fast at a third (`benchmarks/draft.py`)
 
 
-class WritingSetup:
+class WritingSetup(Compiling):
     """The settings of a task that generates texts, and the service that they make.
 
     Args:
@@ -157,6 +157,8 @@ class WritingSetup:
                 "draft is for causal_lm: a loaded task of a small model that continues texts, beside one of a large "
                 f"model that does: received {shown(draft)} for {self.setup.kind.name}. Leave draft out."
             )
+        if small.compiled:
+            raise ValueError("a draft is not compiled apart from the model: set draft.compiled = False.")
         check_draft(self.setup, small.setup)
         return small
 
@@ -170,6 +172,8 @@ class WritingSetup:
         classes = {TEXTS: readers.PromptReader, CHATS: readers.ChatReader}
         classes = {TEXTS: readers.SourceReader} if self.has_source else classes
         forms = {form: reader_class(setup.config, tokens, setup.max_length) for form, reader_class in classes.items()}
+        if on_tensorflow():
+            options = {"compiled": self.compiled} | options
         return service(setup.config, self.model, forms, self.spelling, self.prescribed(), **options)
 
     def form_of(self, special_tokens: bool) -> str:

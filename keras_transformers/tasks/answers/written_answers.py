@@ -249,7 +249,7 @@ class Writing(ScoredWriting):
         request = self.request(1, stop, None, parameters, decoding.num_beams, choices)
         check_choice_options(request.choices.shape[1], stop, parameters, decoding, num_sequences)
         ids = None if prefix is None else self.prefix_ids(prefix, True, request)
-        make = partial(self.make_service, compiled=True) if compiled else None
+        make = None if compiled == self.compiled else partial(self.make_service, compiled=compiled)
         with merged_service(self, make, compute) as service:
             service.output_matrix.refresh()
             if ids is not None or decoding.draft is not None:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from keras_transformers.tasks.contract.parts import Answers, Generates
 from keras_transformers.utils.untrusted import shown
 
 SECTION = r"^{title}:\n((?:    .*\n|\n(?=    ))+)"
@@ -65,13 +64,14 @@ def _replaced(docstring: str, title: str, text: str) -> str:
     return section.sub(lambda _: f"{title}:\n{text}", inspect.cleandoc(docstring) + "\n")
 
 
-def of_answers(name: str, doc: str, section: str = "", own: str = "") -> property:
+def of_answers(name: str, doc: str, section: str = "", own: str = "", is_set: bool = False) -> property:
     """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
 
     Args:
         name: Name of the attribute.
         doc: Docstring of the property.
         section: Section of a method's docstring: it says what the section `own` of the task's function says.
+        is_set: Whether the attribute can be set.
     """
 
     def attribute(task: Any) -> Any:
@@ -79,14 +79,13 @@ def of_answers(name: str, doc: str, section: str = "", own: str = "") -> propert
         found = getattr(task.parts.answers, name)
         return with_section(found, section, find_section(task.kind.make, own)) if section else found
 
-    return property(attribute, doc=doc)
+    def set_attribute(task: Any, value: Any) -> None:
+        check_process(task.process)
+        if not hasattr(task.parts.answers, name):
+            raise AttributeError(f"the task has no attribute {name!r}.")
+        setattr(task.parts.answers, name, value)
 
-
-def generating(answers: Answers) -> Generates:
-    """Return the answers of a task that generates texts; raise an `AttributeError` for other tasks."""
-    if not isinstance(answers, Generates):
-        raise AttributeError("the task has no attribute 'generation'.")
-    return answers
+    return property(attribute, set_attribute if is_set else None, doc=doc)
 
 
 def check_process(process: int) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import keras
 import numpy as np
@@ -121,13 +121,6 @@ class Answers(Protocol):
     def export(self, folder: str | os.PathLike, *arguments: Any, **options: Any) -> None:
         """Write a SavedModel."""
         ...
-
-
-@runtime_checkable
-class Generates(Protocol):
-    """Predictions that are generated texts: `written_answers.Writing`."""
-
-    generation: Any  # read as a dict, and set as any mapping
 
 
 @dataclass(frozen=True)
