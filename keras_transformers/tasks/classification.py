@@ -28,6 +28,7 @@ from keras_transformers.tasks.answers.zero_shot import (
     zero_shot_method,
     zero_shot_signatures,
 )
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind, one_of
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
@@ -183,7 +184,7 @@ def _answers(setup: Setup, served: keras.Model, classes: Labels, template: str) 
     signatures |= likeliest_signatures(setup.kind.takes_pairs, served, answer, classes)
     left_out = reason_left_out(setup, classes, template)
     signatures |= {} if left_out else zero_shot_signatures(served, classes, template)
-    return LabelAnswers(setup, served, signatures, classes, left_out)
+    return LabelAnswers(setup, served, signatures, classes, left_out, FromIds(served, setup.config.num_segments))
 
 
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import look_up, text_signatures
+from keras_transformers.tasks.contract.from_ids import FromIds, logits_alone
 from keras_transformers.tasks.contract.kind import Kind, flag
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import text_source
@@ -78,7 +79,7 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
         objective=lambda: MaskedLM(setup.tokenizer, whole_word=whole_word),
         losses=lambda: {"logits": target_losses.CrossEntropy()},
         metrics=lambda: {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity()]},
-        answers=gap_fills(setup, model, "logits"),
+        answers=gap_fills(setup, model, "logits", logits_alone),
         rows_alone=False,  # masks are drawn for a batch
         judged_by="perplexity",
         token_source=lambda tokens: _blocks(setup, tokens),
@@ -111,13 +112,14 @@ def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:
     return backbone, {**backbone.input, "mask_positions": positions}, logits
 
 
-def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
+def gap_fills(setup: Setup, model: keras.Model, output: str, named: Callable[[Tensors], Tensors]) -> OnePass:
     """Return the predictions that fill each `[MASK]` of a text.
 
     Args:
         setup: Setup of the task.
         model: A model with the input `mask_positions`.
         output: Name of its output of logits (B, M, V).
+        named: As the `outputs` of a `FromIds`.
     """
     tokenizer = setup.tokenizer
     more_inputs = partial(mask_positions, mask_id=tokenizer.mask_id)
@@ -139,7 +141,14 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
         return {**found, "tokens": look_up(vocabulary(), found["tokens"])}
 
     signatures = text_signatures(setup.kind.takes_pairs, model, answer, write, more_inputs)
-    return OnePass(setup, model, signatures, _describe, examples={"text": ["warm [MASK]"]})
+    from_ids = FromIds(model, setup.config.num_segments, named, every_position)
+    return OnePass(setup, model, signatures, _describe, examples={"text": ["warm [MASK]"]}, from_ids=from_ids)
+
+
+def every_position(token_ids: Tensor) -> Tensors:
+    """Return `mask_positions` (B, T) of all tokens: classes of `transformers` return logits for each."""
+    length = ops.shape(token_ids)[1]
+    return {"mask_positions": ops.zeros_like(token_ids) + ops.expand_dims(ops.arange(length, dtype="int32"), 0)}
 
 
 def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:

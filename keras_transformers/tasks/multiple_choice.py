@@ -17,6 +17,7 @@ from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.pair_scores import flat_pairs, learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.reports import choice_report
@@ -60,6 +61,7 @@ def multiple_choice(setup: Setup) -> Parts:
     True
     """
     scorer = pair_scorer(setup)
+    learned = learn_choices(setup, scorer)
     answers = OnePass(
         setup,
         scorer,
@@ -67,8 +69,9 @@ def multiple_choice(setup: Setup) -> Parts:
         _describe,
         {"choices": [["warm", "up"]]},
         (partial(check_texts, "texts"), _padded),
+        from_ids=FromIds(learned["model"], setup.config.num_segments),
     )
-    return Parts(**learn_choices(setup, scorer), answers=answers, report=choice_report)
+    return Parts(**learned, answers=answers, report=choice_report)
 
 
 def read_choices(

@@ -13,6 +13,7 @@ import keras
 from keras_transformers.data.objectives.sentence_pairs import Pretraining, SentencePairs
 from keras_transformers.data.sources.documents import Documents, read_documents
 from keras_transformers.heads import next_sentence_head, of_pooled
+from keras_transformers.tasks.contract.from_ids import Tensors
 from keras_transformers.tasks.contract.kind import Kind, flag
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.masked_lm import HEAD, gap_fills, masked_model
@@ -73,10 +74,15 @@ def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
             MASKED_LM: [target_metrics.Accuracy(), target_metrics.Perplexity()],
             NEXT_SENTENCE: [target_metrics.Accuracy()],
         },
-        answers=gap_fills(setup, model, MASKED_LM),
+        answers=gap_fills(setup, model, MASKED_LM, _named),
         rows_alone=False,  # masks are drawn for a batch
         label_output=MASKED_LM,
     )
+
+
+def _named(outputs: Tensors) -> Tensors:
+    """Return the logits by the names of `transformers`."""
+    return {"prediction_logits": outputs[MASKED_LM], "seq_relationship_logits": outputs[NEXT_SENTENCE]}
 
 
 KIND = Kind(

@@ -15,6 +15,7 @@ from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.row_chunks import Spec, in_chunks
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind, flag
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.context_windows import Windows, check_stride, encode_windows, plan_windows
@@ -113,7 +114,8 @@ def question_answering(
     # `best_spans` needs memory for each length, and no span is longer than the text of a window.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signatures = {"serving_default": _signature(model, windows, max_windows, options)}
-    answers = OnePass(setup, model, signatures, describe_answer)
+    from_ids = FromIds(model, setup.config.num_segments, _first_and_last)
+    answers = OnePass(setup, model, signatures, describe_answer, from_ids=from_ids)
     return Parts(
         model,
         setup.tokenizer,
@@ -181,6 +183,12 @@ def _model(setup: Setup) -> keras.Model:
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
     return keras.Model(backbone.input, outputs, name="question_answering_model")
+
+
+def _first_and_last(outputs: Tensors) -> Tensors:
+    """Return the logits (B, T) of the first and the last token of an answer, as `transformers` names them."""
+    logits = outputs["logits"]  # (B, T, 2)
+    return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
 
 
 def _signature(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Signature:

@@ -16,6 +16,7 @@ from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_sco
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind, one_of
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import label_numbers
@@ -105,7 +106,15 @@ def ranking(
     stored = {"prompts": {**known.texts}, "default_prompt": default_prompt}
     scorer = head.scorer() if isinstance(head, LogitScore) else pair_scorer(setup, head.scores)
     columns = (*CHECKED, partial(check_texts, "prompt"))
-    answers = OnePass(given, scorer, _signatures(scorer, activation, known, write), _describe, read_columns=columns)
+    answers = OnePass(
+        given,
+        scorer,
+        _signatures(scorer, activation, known, write),
+        _describe,
+        read_columns=columns,
+        # The folder of a decoder is a language model's, whose graph has other logits.
+        from_ids=None if isinstance(head, LogitScore) else FromIds(scorer, setup.config.num_segments),
+    )
     learn = _learn_pairs if loss == "binary" else learn_choices
     return Parts(
         **learn(given, scorer, partial(write, prompts=known.text_of(None))) | {"tokenizer": setup.tokenizer},

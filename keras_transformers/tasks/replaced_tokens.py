@@ -16,6 +16,7 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind, flag
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.sources import text_source
@@ -73,7 +74,7 @@ def replaced_tokens(setup: Setup, *, whole_word: bool = False) -> Parts:
         objective=lambda: ReplacedTokens(setup.tokenizer, whole_word=whole_word),
         losses=lambda: {"logits": target_losses.BinaryCrossEntropy()},
         metrics=lambda: {"logits": [target_metrics.BinaryAccuracy()]},
-        answers=OnePass(setup, model, {"serving_default": _signature(model)}, _describe),
+        answers=_answers(setup, model),
         rows_alone=False,  # replacements are drawn for a batch
         judged_by="binary_accuracy",
     )
@@ -87,6 +88,11 @@ KIND = Kind(
     new_layers=("replaced_token_dense", "replaced_token"),
     takes_weights=True,
 )
+
+
+def _answers(setup: Setup, model: keras.Model) -> OnePass:
+    from_ids = FromIds(model, setup.config.num_segments)
+    return OnePass(setup, model, {"serving_default": _signature(model)}, _describe, from_ids=from_ids)
 
 
 def _signature(model: keras.Model) -> Signature:

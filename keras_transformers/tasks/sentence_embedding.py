@@ -160,8 +160,8 @@ def sentence_embedding(
     similarity = "cosine" if similarity is None else similarity
     kept = check_truncation(truncate_dim, dim)
     learned = _learned(setup, loss, dim, matryoshka, known)
-    trained, served = _embedders(setup, ways, dense, normalize, known)
-    answers = EmbeddingAnswers(setup, served, known, kept or dim, similarity)
+    trained, served, states = _embedders(setup, ways, dense, normalize, known)
+    answers = EmbeddingAnswers(setup, served, known, kept or dim, similarity, states)
     stored = {"pooling": pooling, "normalize": normalize, "dense": dense, "truncate_dim": kept, **known.saved}
     stored["similarity"] = similarity
     return Parts(
@@ -219,11 +219,11 @@ def _learned(setup: Setup, loss: str, dim: int, matryoshka: Any, prompts: Prompt
 
 def _embedders(
     setup: Setup, ways: list[str], dense: list[dict[str, Any]], normalize: bool, prompts: Prompts
-) -> tuple[keras.Model, keras.Model]:
-    """Return two models of the same layers, from inputs of texts (B, T) to `embedding`, float32 (B, D).
+) -> tuple[keras.Model, keras.Model, keras.Model]:
+    """Return three models of the same layers, from inputs of texts (B, T) to `embedding`, float32 (B, D).
 
     The first one is trained. The second one serves: where prompts are not pooled, `prompt_length` (B,) is one of its
-    inputs.
+    inputs. The third one has an output `hidden_states` (B, T, D), too.
     """
     make = decoder if setup.config.kind == "decoder" else encoder
     backbone = make(setup.config, outputs=setup.outputs, dtype=setup.dtype)
@@ -241,9 +241,10 @@ def _embedders(
         return keras.Model(inputs, {"embedding": vectors, **setup.optional_outputs(backbone)}, name="embedder")
 
     trained = embedder()
+    states_too = keras.Model(backbone.input, {"embedding": trained.output["embedding"], "hidden_states": states})
     if prompts.are_pooled:
-        return trained, trained
-    return trained, embedder(keras.Input((), dtype="int32", name="prompt_length"))
+        return trained, trained, states_too
+    return trained, embedder(keras.Input((), dtype="int32", name="prompt_length")), states_too
 
 
 def _source(setup: Setup, sizes: range, read_labels: Callable, known: Prompts) -> Callable[..., TextGroups]:

@@ -9,8 +9,6 @@ from typing import Any, final
 
 import keras
 
-from keras_transformers.checkpoints.settings.names import architecture_of
-from keras_transformers.checkpoints.weights.saving import save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.tasks.contract.forwarded import check_process, described, of_answers
@@ -23,8 +21,8 @@ from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
+from keras_transformers.tasks.task_folders import export_method, save_task
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
-from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizers.schedules import make_schedule
@@ -268,7 +266,7 @@ class Task:
     score = of_answers("score", "Score texts, if the task generates them: `ScoredWriting.score`.")
     score_stream = of_answers("score_stream", "Score texts one by one, as `score` does.")
     chat = of_answers("chat", "Answer a conversation: `ChatWriting.chat`.")
-    export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
+    export = property(export_method, doc="Write a SavedModel, or ONNX: `help(task.export)` tells how.")
     service = of_answers("service", "What `predict` calls and `export` saves.")
     generation = of_answers("generation", "Default settings of generation, a dict; they can be set.", is_set=True)
     compiled = of_answers("compiled", "Whether XLA computes answers in this process: see `Compiling`.", is_set=True)
@@ -285,10 +283,4 @@ class Task:
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.
         """
-        check_process(self.process)
-        parts = self.parts
-        tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
-        options = {"architecture": architecture_of(self.name, self.config.family), "dtype": dtype, **parts.saved()}
-        options |= {"max_length": self.max_length, "task": {"name": self.name, **parts.saved_options}, "files": files}
-        with merged(self.model):
-            save_folder(folder, self.model, self.config, tokenizer, **options)
+        save_task(self, folder, dtype, files)

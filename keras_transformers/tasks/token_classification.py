@@ -13,6 +13,7 @@ from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.kind import Kind
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
@@ -157,4 +158,7 @@ def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
 
     signatures = {"serving_default": Signature(("text",), read, answer, write)}
     read_columns = (lambda texts: read_texts(texts)[1],)
-    return OnePass(setup, model, signatures, describe_tokens, read_columns=read_columns, labels=labels.names)
+    options: dict[str, Any] = {"read_columns": read_columns, "labels": labels.names}
+    return OnePass(
+        setup, model, signatures, describe_tokens, from_ids=FromIds(model, setup.config.num_segments), **options
+    )

@@ -19,8 +19,9 @@ from keras_transformers.utils.safe_files import locked, no_room_as_error
 from keras_transformers.utils.untrusted import resolved, shown
 
 CARD = "README.md"
+ONNX = "onnx/model.onnx"
 # The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
-WRITTEN = {
+WRITTEN: dict[str, tuple[str, ...]] = {
     # Written here, and by `save_pretrained` of models and tokenizers in `transformers`.
     "config.json": (
         "config.json", "generation_config.json",
@@ -46,6 +47,7 @@ WRITTEN = {
         "assets/", "assets.extra/labels.json", "assets.extra/tf_serving_warmup_requests",
     ),
 }  # fmt: skip
+WRITTEN[ONNX] = (*WRITTEN["config.json"], ONNX, f"{ONNX}_data")  # a folder of `save` without a graph is not replaced
 KEPT = "What was there before is unchanged: make room, and call again."
 OLD = ".old"  # suffix of the hidden name that a folder has while it is being replaced
 AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for renameat2
@@ -116,7 +118,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         return
     if not (target / marker).is_file():
         raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
-    if marker == "config.json" and not _is_model(target / marker):
+    if marker != "saved_model.pb" and not _is_model(target / "config.json"):
         raise ValueError(f"the config.json in {folder} describes no model, so it is not replaced. Give another folder.")
     if others := _other_files(target, WRITTEN[marker]):
         more = f" and {len(others) - 5} more" if len(others) > 5 else ""

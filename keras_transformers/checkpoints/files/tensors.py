@@ -146,6 +146,10 @@ def read_tensors(
             return open_shards(folder / f"{file}.index.json", open_file, **options)
     old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
     remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
+    if (folder / "onnx").is_dir() and not remedy:
+        remedy = (
+            " It holds graphs for ONNX Runtime, in onnx: export it with weights=True, or load what task.save wrote."
+        )
     remedy = remedy or f" {tell_other(folder)}".rstrip()
     if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not remedy):
         remedy = (

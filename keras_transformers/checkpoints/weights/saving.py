@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -32,6 +31,14 @@ from keras_transformers.utils.keras_private import all_layers, strategy_of
 DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
 
 
+class Graphs(NamedTuple):
+    """Graphs of a model in other programs' formats, beside its configuration and tokenizer."""
+
+    marker: str  # the file of a graph that every such folder has, a key of `atomic_folder.WRITTEN`
+    write: Callable[[Path], None]  # writes them into a folder
+    with_weights: bool  # whether the folder has the weights, too
+
+
 def save_folder(
     folder: str | os.PathLike,
     model: keras.Model,
@@ -49,6 +56,7 @@ def save_folder(
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
     files: Mapping[str, str] | None = None,
+    graphs: Graphs | None = None,
 ) -> None:
     """Write a model atomically, as a folder that `transformers` can read.
 
@@ -70,6 +78,7 @@ def save_folder(
         task: Facts of the task that the class of `transformers` does not imply: its `name`, and its options.
         tensors: Tensors by the names and in the layouts of `transformers`; None for the model's variables.
         files: Further texts by their path in the folder, which `atomic_folder.WRITTEN` must list.
+        graphs: Graphs of the model that are written too, or in place of its weights.
 
     Raises:
         ValueError: The model is quantized, or lacks a layer that `architecture` needs; there is not one label for
@@ -94,7 +103,7 @@ def save_folder(
         is_static = config.mixer == "none"
         sentence_transformer = {"hidden_dim": config.output_dim, "is_static": is_static, **sentence_transformer}
     of_tokenizer = {"max_length": max_length, **({"has_segments": True} if config.num_segments > 1 else {})}
-    _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files or {})
+    _write_folder(folder, values, tensors, tokenizer, of_tokenizer, generation, sentence_transformer, files, graphs)
 
 
 def _facts_of_task(task: Mapping[str, Any] | None, activation: str | None) -> dict[str, Any]:
@@ -119,7 +128,8 @@ def _write_folder(
     of_tokenizer: Mapping[str, Any],
     generation: Mapping[str, Any] | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
-    files: Mapping[str, str] = MappingProxyType({}),
+    files: Mapping[str, str] | None = None,
+    graphs: Graphs | None = None,
 ) -> None:
     """Write the files of a model atomically, with one tensor at a time in memory.
 
@@ -131,16 +141,18 @@ def _write_folder(
         generation: Values of generation_config.json; None to write none.
         sentence_transformer: Arguments of `write_sentence_transformer`; None to write none of its files.
         files: Further texts by their path in the folder.
+        graphs: As for `save_folder`.
 
     Raises:
         ValueError: A weight is not finite in its dtype, or `folder` holds other files.
     """
-    with atomic_folder(folder) as temporary:
+    with atomic_folder(folder, graphs.marker if graphs else "config.json") as temporary:
         _write_json(temporary / "config.json", values)
         if generation is not None:
             _write_json(temporary / "generation_config.json", generation)
         of_vectors = {name: tensor for name, tensor in tensors.items() if name.startswith(OF_VECTORS)}
-        write_tensors(temporary / SAFE, {name: tensors[name] for name in tensors.keys() - of_vectors.keys()})
+        if graphs is None or graphs.with_weights:
+            write_tensors(temporary / SAFE, {name: tensors[name] for name in tensors.keys() - of_vectors.keys()})
         if tokenizer is not None:
             tokenizer.save(temporary, **of_tokenizer)
         if sentence_transformer is not None:
@@ -148,9 +160,11 @@ def _write_folder(
             if max_length is None:
                 raise ValueError("the files of sentence-transformers contain the maximum text length: give max_length.")
             write_sentence_transformer(temporary, max_length=max_length, tensors=of_vectors, **sentence_transformer)
-        for name, text in files.items():
+        for name, text in (files or {}).items():
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
+        if graphs is not None:
+            graphs.write(temporary)
 
 
 def _write_json(path: Path, values: Mapping[str, Any]) -> None:

@@ -18,6 +18,8 @@ from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
+IDS = "ids"  # the signature that takes token ids
+
 
 def export_answers(answers: Any, folder: str | os.PathLike, frozen: bool, compiled: bool, compute: str | None) -> None:
     """Write a SavedModel from strings to predictions: see `OnePass.export`.
@@ -43,7 +45,11 @@ def export_answers(answers: Any, folder: str | os.PathLike, frozen: bool, compil
         requests = {}
         if compiled:
             requests = compiling_requests(answers.signatures, answers.graph_reader(), answers.setup.max_length)
-        export(folder, service.module, service.signatures, answers.examples, answers.labels, requests)
+        signatures, examples = dict(service.signatures), dict(answers.examples)
+        if answers.from_ids is not None and compute is None:
+            signatures[IDS] = answers.from_ids.traced(service.scope)
+            examples |= answers.from_ids.examples
+        export(folder, service.module, signatures, examples, answers.labels, requests)
 
 
 def compiled_service(answers: Any, signatures: Mapping[str, Signature]) -> Any:

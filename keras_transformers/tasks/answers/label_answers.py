@@ -18,6 +18,7 @@ from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.answers.signatures import Answer, Signature, look_up, text_signatures
 from keras_transformers.tasks.answers.zero_shot import EXAMPLES
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.labels import Labels
 from keras_transformers.training.workers.distribute import on_tensorflow
@@ -34,6 +35,7 @@ class LabelAnswers(OnePass):
         setup, model, signatures: As for `OnePass`.
         classes: The labels.
         left_out: Why a signature is missing, of which an export warns; empty if none is.
+        from_ids: As for `OnePass`.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class LabelAnswers(OnePass):
         signatures: Mapping[str, Signature],
         classes: Labels,
         left_out: str = "",
+        from_ids: FromIds | None = None,
     ):
-        super().__init__(setup, model, signatures, describe_labels(classes), EXAMPLES, labels=classes.names)
+        options: dict[str, Any] = {"labels": classes.names, "from_ids": from_ids}
+        super().__init__(setup, model, signatures, describe_labels(classes), EXAMPLES, **options)
         self.classes, self.left_out = classes, left_out
 
     def predict(

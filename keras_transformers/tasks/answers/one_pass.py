@@ -19,6 +19,7 @@ from keras_transformers.tasks.answers.python_service import PythonService
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Tensors
 from keras_transformers.tasks.answers.services import Compiling, check_counts, current_service
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.parts import MadeService, Setup
 from keras_transformers.tasks.exports.frozen import freeze
 from keras_transformers.tasks.inputs.sources import lacks_pairs
@@ -43,6 +44,7 @@ class OnePass(Compiling):
         examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
         read_columns: Function from texts and pairs, as given by the user, to lists of str.
         labels: Labels of the model, in the order of its probabilities: an export names them.
+        from_ids: The outputs for token ids: the signature `ids`, and graphs in other formats; None for neither.
     """
 
     def __init__(
@@ -54,10 +56,11 @@ class OnePass(Compiling):
         examples: Mapping[str, list[Any]] = NO_EXAMPLES,
         read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
         labels: Sequence[str] = (),
+        from_ids: FromIds | None = None,
     ):
         self.setup, self.model, self.signatures = setup, model, dict(signatures)
         self.describe, self.examples, self.read_columns = describe, examples, read_columns
-        self.labels = tuple(labels)
+        self.labels, self.from_ids = tuple(labels), from_ids
         self.made_service: MadeService | None = None
 
     def predict(
@@ -235,6 +238,7 @@ class TracedService:
 
     Attributes:
         module: The weights and tables, to be saved; without the functions, which are saved as signatures.
+        scope: Function that returns the scope that graphs of the model are traced in.
         signatures: `tf.function`s of (B,) strings, by name.
     """
 
@@ -246,11 +250,11 @@ class TracedService:
         self.module = tf.Module()
         self.module.graph = read.graph
         # The variables, not the model: a compiled model refers to its optimizer, which would be saved too.
-        variables, scope = freeze(model.variables) if frozen else (model.variables, nullcontext)
+        variables, self.scope = freeze(model.variables) if frozen else (model.variables, nullcontext)
         self.module.weights = [variable.value for variable in variables]
         kept = tf.saved_model.experimental.TrackableResource  # tables in layers of a user's own model
         self.module.tables = [part for part in tf.train.TrackableView(model).descendants() if isinstance(part, kept)]
-        self.signatures = {name: _traced(signature, read, scope) for name, signature in signatures.items()}
+        self.signatures = {name: _traced(signature, read, self.scope) for name, signature in signatures.items()}
         self.traces: dict[str, Any] = {}
 
     def start(

@@ -13,6 +13,7 @@ import numpy as np
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.signatures import Signature
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.vectors.embedding_prompts import DOCUMENT, QUERY, PromptReader, Prompts
 from keras_transformers.tasks.vectors.quantized import check_enough, check_precision, quantize
@@ -32,11 +33,30 @@ class EmbeddingAnswers(OnePass):
         prompts: Prompts of the task.
         dim: The numbers of a vector that are kept.
         similarity: The name of the similarity of two vectors.
+        states: Model from the inputs of texts to `embedding`, of all tokens, and `hidden_states` (B, T, D); None for
+            answers to texts alone.
     """
 
-    def __init__(self, setup: Setup, model: keras.Model, prompts: Prompts, dim: int, similarity: str = "cosine"):
+    def __init__(
+        self,
+        setup: Setup,
+        model: keras.Model,
+        prompts: Prompts,
+        dim: int,
+        similarity: str = "cosine",
+        states: keras.Model | None = None,
+    ):
         self.prompts, self.dim, self.similarity = prompts, dim, similarity
-        super().__init__(setup, model, _signatures(setup, model, prompts, dim, similarity), _describe)
+        signatures = _signatures(setup, model, prompts, dim, similarity)
+        super().__init__(setup, model, signatures, _describe)
+        self.states = states
+        if states is not None:
+            self.from_ids = FromIds(states, setup.config.num_segments, self._named)
+
+    def _named(self, outputs: Tensors) -> Tensors:
+        """Return the vectors of tokens and, where they do not depend on a prompt's tokens, of texts."""
+        named = {"last_hidden_state": outputs["hidden_states"]}
+        return named | ({"sentence_embedding": outputs["embedding"][:, : self.dim]} if self.prompts.are_pooled else {})
 
     def embed(
         self,
@@ -144,9 +164,8 @@ class EmbeddingAnswers(OnePass):
         """
         options: dict[str, Any] = {"frozen": frozen, "compiled": compiled, "compute": compute}
         if dim := check_truncation(truncate_dim, self.dim):
-            return EmbeddingAnswers(self.setup, self.model, self.prompts, dim, self.similarity).export(
-                folder, **options
-            )
+            cut = EmbeddingAnswers(self.setup, self.model, self.prompts, dim, self.similarity, self.states)
+            return cut.export(folder, **options)
         return super().export(folder, **options)
 
 

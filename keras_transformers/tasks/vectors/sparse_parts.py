@@ -13,6 +13,7 @@ from keras_transformers.data.objectives.text_groups import Grouped
 from keras_transformers.heads.masked_lm_head import token_logits
 from keras_transformers.heads.token_weights import token_weights
 from keras_transformers.models import encoder
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.contract.parts import Parts, Setup
 from keras_transformers.tasks.vectors.embedding_prompts import Prompts
 from keras_transformers.tasks.vectors.similarities import find_similarity
@@ -74,8 +75,9 @@ def sparse_parts(setup: Setup, sparse: Mapping[str, Any], prompts: Prompts, simi
         similarity: The name of the similarity of two vectors.
     """
     find_similarity(similarity)
-    model = sparse_embedder(setup, sparse)
+    model, logits = sparse_embedder(setup, sparse)
     answers = SparseAnswers(setup, model, prompts, sparse["max_tokens"], similarity)
+    answers.from_ids = FromIds(logits, setup.config.num_segments)  # sentence-transformers makes weights of them
     of_prompts = {"prompts": {**prompts.texts}, "default_prompt": prompts.default}
     stored = {"sparse": dict(sparse), "similarity": similarity, **of_prompts}
     return Parts(
@@ -93,13 +95,18 @@ def sparse_parts(setup: Setup, sparse: Mapping[str, Any], prompts: Prompts, simi
     )
 
 
-def sparse_embedder(setup: Setup, sparse: Mapping[str, Any]) -> keras.Model:
-    """Return a model from inputs of texts (B, T) to `embedding`, weights of all tokens of the vocabulary, (B, V)."""
+def sparse_embedder(setup: Setup, sparse: Mapping[str, Any]) -> tuple[keras.Model, keras.Model]:
+    """Return a model from inputs of texts (B, T) to `embedding`, weights of all tokens of the vocabulary, (B, V).
+
+    The second model has the same layers, up to the `logits` (B, T, V) that the weights are made of.
+    """
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]
     logits = token_logits(setup.config, backbone.get_layer("token_embedding"), states, setup.dtype)  # (B, T, V)
     vectors = token_weights(logits, mask, sparse["pooling"], sparse["activation"])
-    return keras.Model(backbone.input, {"embedding": vectors, **setup.optional_outputs(backbone)}, name="embedder")
+    outputs = {"embedding": vectors, **setup.optional_outputs(backbone)}
+    embedder = keras.Model(backbone.input, outputs, name="embedder")
+    return embedder, keras.Model(backbone.input, {"logits": logits}, name="token_logits")
 
 
 def refuse_to_learn(texts: Any, labels: Any, pairs: Any, *, prompts: Any = None) -> NoReturn:

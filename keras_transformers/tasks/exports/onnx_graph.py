@@ -1,0 +1,166 @@
+"""ONNX graphs of models: token ids in, numbers out, for ONNX Runtime and what is built on it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.tasks.contract.from_ids import FromIds
+
+OPSET = 17  # of ONNX 1.12: ONNX Runtime 1.12 and later, and all versions of its packages for JavaScript
+FILE = "model.onnx"  # the names that Optimum gives it, and the weights of a larger model beside it
+WEIGHTS = "model.onnx_data"
+MOST_BYTES = 2_000_000_000  # of weights in the file of a graph: it is one protobuf message, of 2 GiB at most
+TOLERANCE = 1e-3
+AXES = {2: ("batch_size", "sequence_length"), 3: ("batch_size", "num_choices", "sequence_length")}  # as in Optimum
+
+
+def check_onnx() -> None:
+    """Raise an `ImportError` if a package is missing that converts a graph or checks it."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+        import tf2onnx  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f'format="onnx" needs {error.name}, which is not installed: pip install "keras_transformers[onnx]".'
+        ) from error
+
+
+def write_onnx(folder: Path, from_ids: FromIds) -> None:
+    """Write a model as an ONNX graph, and compare its outputs with the model's.
+
+    The weights are inputs of the graph while it is converted, and constants of the file: no copy of them is made on the
+    way, and none is limited to the 2 GB of a TensorFlow graph.
+
+    Args:
+        folder: Folder for the files, which is made.
+        from_ids: The model and its outputs.
+
+    Raises:
+        ValueError: An operation of the model has no counterpart in ONNX.
+        RuntimeError: ONNX Runtime computes other numbers.
+    """
+    weights = {f"weight_{number}": weight for number, weight in enumerate(from_ids.model.weights)}
+    graph, outputs = _converted(from_ids, weights)
+    _name_axes(graph.graph, from_ids, outputs)
+    _store(graph, weights)
+    folder.mkdir(parents=True, exist_ok=True)
+    _save(graph, folder / FILE)
+    _compare(folder / FILE, from_ids)
+
+
+def _converted(from_ids: FromIds, weights: Mapping[str, keras.Variable]) -> tuple[Any, list[str]]:
+    """Return the model as an ONNX message, whose weights are inputs, and the names of its outputs in their order."""
+    import tensorflow as tf
+    import tf2onnx
+
+    count, outputs = len(from_ids.names), dict[str, Any]()
+
+    def run(*tensors: Any) -> dict[str, Any]:
+        with keras.StatelessScope([*zip(weights.values(), tensors[count:], strict=True)]):
+            outputs.update(from_ids.run(*tensors[:count]))
+            return {**outputs}
+
+    specs = [tf.TensorSpec([None] * from_ids.rank, "int64", name=name) for name in from_ids.names]
+    specs += [tf.TensorSpec(weight.shape, weight.dtype, name=name) for name, weight in weights.items()]
+    function = tf.function(run, input_signature=specs, autograph=False)
+    try:
+        with _quiet():
+            graph, _ = tf2onnx.convert.from_function(function, input_signature=specs, opset=OPSET)
+    except ValueError as error:
+        raise ValueError(
+            f'the model has an operation that format="onnx" cannot hold: {error}. Export it as a SavedModel: leave '
+            "format out."
+        ) from error
+    return graph, [*outputs]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the converter's log lines below errors."""
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("tf2onnx")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _name_axes(graph: Any, from_ids: FromIds, outputs: Sequence[str]) -> None:
+    """Sort the outputs, which the converter sorts by name, and name the axes that any size fits."""
+    ordered = sorted(graph.output, key=lambda value: outputs.index(value.name))
+    del graph.output[:]
+    graph.output.extend(ordered)
+    names = AXES[from_ids.rank]
+    for value in [*graph.input[: len(from_ids.names)], *graph.output]:
+        for axis, name in zip(value.type.tensor_type.shape.dim, names, strict=False):
+            if not axis.dim_value:
+                axis.dim_param = name
+
+
+def _store(model: Any, weights: Mapping[str, keras.Variable]) -> None:
+    """Turn the inputs that are weights into constants with the paths of the weights as names; leave out unused ones."""
+    from onnx import numpy_helper
+
+    graph = model.graph
+    names = {name: f"{weight.path}:{name}" for name, weight in weights.items()}
+    used = _rename_inputs(graph, names)
+    kept = [value for value in graph.input if value.name not in names]
+    del graph.input[:]
+    graph.input.extend(kept)
+    for name, weight in weights.items():
+        if name in used:
+            array = np.ascontiguousarray(ops.convert_to_numpy(weight))
+            graph.initializer.append(numpy_helper.from_array(array, names[name]))
+
+
+def _rename_inputs(graph: Any, names: Mapping[str, str]) -> set[str]:
+    """Rename the inputs of all nodes, those of inner graphs too, and return the old names that were found."""
+    found: set[str] = set()
+    for node in graph.node:
+        found |= {*node.input} & names.keys()
+        node.input[:] = [names.get(name, name) for name in node.input]
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                found |= _rename_inputs(inner, names)
+    return found
+
+
+def _save(graph: Any, path: Path) -> None:
+    import onnx
+
+    size = sum(len(tensor.raw_data) for tensor in graph.graph.initializer)
+    options: dict[str, Any] = {"save_as_external_data": True, "location": WEIGHTS} if size > MOST_BYTES else {}
+    onnx.save_model(graph, str(path), **options)
+
+
+def _compare(path: Path, from_ids: FromIds) -> None:
+    """Raise a `RuntimeError` if the file gives other numbers than the model for a few tokens."""
+    import onnxruntime
+
+    shape = (2, 3, 4)[-from_ids.rank :]
+    draws = np.random.default_rng(0).integers(0, 8, shape)
+    columns = [draws if name == "input_ids" else np.full(shape, name == "attention_mask") for name in from_ids.names]
+    columns = [column.astype("int64") for column in columns]
+    expected = from_ids.run(*columns)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    found = session.run([*expected], dict(zip(from_ids.names, columns, strict=True)))
+    for (name, value), other in zip(expected.items(), found, strict=True):
+        value = ops.convert_to_numpy(value)
+        # Logits of padding are very low ones, the same in both.
+        if not np.allclose(other, value, rtol=TOLERANCE, atol=TOLERANCE * max(1.0, float(np.abs(value).mean()))):
+            raise RuntimeError(
+                f"ONNX Runtime {onnxruntime.__version__} computes other {name} than the model, by up to "
+                f"{np.abs(other - value).max():g}: nothing was written. Please report the model and this version."
+            )
