@@ -99,13 +99,15 @@ def _has_ids(task: Any) -> bool:
 
 def _export_onnx(task: Any, folder: str | os.PathLike, weights: bool, others: tuple[str, ...]) -> None:
     """Write the folder of `format="onnx"`."""
-    if others:
-        raise ValueError(f'{", ".join(others)}: of format="saved_model" only. Leave out, or leave format="onnx" out.')
     if not _has_ids(task):
         known = [name for name in task_names() if not find_kind(name).writes_text]
         raise ValueError(
             f'format="onnx" holds models that answer by one pass, of {known} without score_tokens: received '
             f"{task.name} of {task.config.family}. Export it as a SavedModel: leave format out."
+        )
+    if others:
+        raise ValueError(
+            f'format="onnx" takes no {", ".join(others)}, which are options of a SavedModel. Leave them out.'
         )
     if keras.DTypePolicy(task.dtype).compute_dtype != "float32":
         raise ValueError(

@@ -85,8 +85,9 @@ def _converted(from_ids: FromIds, weights: Mapping[str, keras.Variable]) -> tupl
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop the converter's log lines below errors."""
-    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("tf2onnx")]
+    """Drop the log lines of the converter, and of TensorFlow in it, below errors."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("tf2onnx")]
+    loggers = [logging.getLogger(name) for name in ("tensorflow", *names)]  # it warns of tables of other graphs
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
