@@ -21,7 +21,8 @@ from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept, tell_untyped
 from keras_transformers.tasks.inputs.token_files import parts_for
-from keras_transformers.tasks.task_folders import export_method, save_task
+from keras_transformers.tasks.task_exports import export_method
+from keras_transformers.tasks.task_folders import save_task
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer

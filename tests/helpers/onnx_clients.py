@@ -29,11 +29,14 @@ class Client:
         self.session = onnxruntime.InferenceSession(
             str(folder / "onnx" / "model.onnx"), providers=["CPUExecutionProvider"]
         )
+        self.names = [value.name for value in self.session.get_inputs()]
+        self.outputs = [value.name for value in self.session.get_outputs()]
+        self.read(folder, max_length, pad_id)
+
+    def read(self, folder: Path, max_length: int, pad_id: int) -> None:
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.enable_truncation(max_length)
         self.tokenizer.enable_padding(pad_id=pad_id)
-        self.names = [value.name for value in self.session.get_inputs()]
-        self.outputs = [value.name for value in self.session.get_outputs()]
 
     def encode(self, texts: Sequence[Any]) -> list[Any]:
         return self.tokenizer.encode_batch([*texts])

@@ -20,6 +20,7 @@ from keras_transformers.utils.untrusted import resolved, shown
 
 CARD = "README.md"
 ONNX = "onnx/model.onnx"
+LITERT = "model.tflite"
 # The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
 WRITTEN: dict[str, tuple[str, ...]] = {
     # Written here, and by `save_pretrained` of models and tokenizers in `transformers`.
@@ -47,7 +48,9 @@ WRITTEN: dict[str, tuple[str, ...]] = {
         "assets/", "assets.extra/labels.json", "assets.extra/tf_serving_warmup_requests",
     ),
 }  # fmt: skip
-WRITTEN[ONNX] = (*WRITTEN["config.json"], ONNX, f"{ONNX}_data")  # a folder of `save` without a graph is not replaced
+# A folder of `save` without a graph is not replaced by one of `export`.
+WRITTEN[ONNX] = (*WRITTEN["config.json"], ONNX, f"{ONNX}_data", "onnx/model_quantized.onnx")
+WRITTEN[LITERT] = (*WRITTEN["config.json"], LITERT)
 KEPT = "What was there before is unchanged: make room, and call again."
 OLD = ".old"  # suffix of the hidden name that a folder has while it is being replaced
 AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for renameat2

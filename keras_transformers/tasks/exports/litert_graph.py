@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from keras import ops
 
+from keras_transformers.checkpoints.files.atomic_folder import LITERT
 from keras_transformers.tasks.contract.from_ids import FromIds
-from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.tasks.exports import mediapipe_metadata
 
-FILE = "model.tflite"
+FILE = LITERT
+LENGTH = 128  # tokens of a text that MediaPipe reads, by default
 SIGNATURE = "serving_default"
 QUANTIZE = ("int8", "float16")
 TOLERANCE = 1e-3  # of a file in float32
+
+
+def check_options(task: Any, options: Any) -> None:
+    """Raise an error for what a LiteRT file, or MediaPipe, cannot hold, and tell what MediaPipe reads otherwise.
+
+    Args:
+        task: A `Task`.
+        options: `graph_exports.GraphOptions`.
+
+    Raises:
+        ImportError: A package is missing.
+        ValueError: MediaPipe has no such task or tokenizer.
+    """
+    _interpreter_class()
+    if options.mediapipe:
+        mediapipe_metadata.check_task(task)
+
+
+def write_files(target: Path, task: Any, options: Any) -> Callable[[], tuple[Interpreter, Interpreter]]:
+    """Write the file of a task into a folder.
+
+    Args:
+        target: The folder.
+        task: A `Task`.
+        options: `graph_exports.GraphOptions`.
+
+    Returns:
+        A function that returns interpreters of the model in float32, and rounded, for any shape.
+    """
+    from_ids = task.parts.answers.from_ids
+    if options.mediapipe:
+        length = options.length or min(task.max_length, LENGTH)
+        served = from_ids._replace(outputs=mediapipe_metadata.outputs_of(from_ids))
+        content = converted(served, length, options.quantize)
+        names = Interpreter(content).order
+        content = mediapipe_metadata.with_metadata(content, names, task.tokenizer, task.parts.answers.labels)
+    else:
+        content = converted(from_ids, options.length, options.quantize)
+    (target / FILE).write_bytes(content)
+    return lambda: (Interpreter(converted(from_ids)), Interpreter(converted(from_ids, None, options.quantize)))
 
 
 def converted(from_ids: FromIds, length: int | None = None, quantize: str | None = None) -> bytes:
@@ -56,15 +98,20 @@ def converted(from_ids: FromIds, length: int | None = None, quantize: str | None
     return content
 
 
-def run(content: bytes, columns: Mapping[str, np.ndarray], threads: int = 1) -> dict[str, np.ndarray]:
-    """Return the outputs of a LiteRT file by name.
-
-    Args:
-        content: The content of the file.
-        columns: Inputs by name, int32.
-        threads: Threads that compute.
-    """
-    return Interpreter(content, threads)(columns)
+def _compare(content: bytes, from_ids: FromIds, length: int | None) -> None:
+    """Raise a `RuntimeError` if the file gives other numbers than the model for a few tokens."""
+    shape = (2, 3, 4)[-from_ids.rank :] if length is None else (1,) * (from_ids.rank - 1) + (length,)
+    draws = np.random.default_rng(0).integers(0, 8, shape, "int32")
+    columns = {name: draws if name == "input_ids" else np.full(shape, name == "attention_mask", "int32")
+               for name in from_ids.names}  # fmt: skip
+    expected = from_ids.run(*columns.values())
+    for name, found in Interpreter(content)(columns).items():
+        value = ops.convert_to_numpy(expected[name])
+        if not np.allclose(found, value, rtol=TOLERANCE, atol=TOLERANCE * max(1.0, float(np.abs(value).mean()))):
+            raise RuntimeError(
+                f"LiteRT computes other {name} than the model, by up to {np.abs(found - value).max():g}: nothing was "
+                "written. Please report the model and the versions of TensorFlow and ai-edge-litert."
+            )
 
 
 class Interpreter:
@@ -80,6 +127,12 @@ class Interpreter:
         self.runner = self.interpreter.get_signature_runner(SIGNATURE)
         self.inputs = sorted(self.runner.get_input_details())
 
+    @property
+    def order(self) -> list[str]:
+        """Return the names of the inputs in the order of the file."""
+        names = [detail["name"] for detail in self.interpreter.get_input_details()]
+        return [name.removeprefix(f"{SIGNATURE}_").split(":")[0] for name in names]
+
     def __call__(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return self.runner(**{name: np.asarray(columns[name], "int32") for name in self.inputs})
 
@@ -87,8 +140,8 @@ class Interpreter:
 def _interpreter_class() -> Any:
     try:
         from ai_edge_litert.interpreter import Interpreter as LiteRT
-    except ImportError:  # TensorFlow's, which is the same, warns that it will leave
-        import tensorflow as tf
-
-        return tf.lite.Interpreter
+    except ImportError as error:
+        raise ImportError(
+            f'format="litert" needs {error.name}, which is not installed: pip install "keras_transformers[litert]".'
+        ) from error
     return LiteRT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from keras_transformers.tasks.contract.from_ids import FromIds
 OPSET = 17  # of ONNX 1.12: ONNX Runtime 1.12 and later, and all versions of its packages for JavaScript
 FILE = "model.onnx"  # the names that Optimum gives it, and the weights of a larger model beside it
 WEIGHTS = "model.onnx_data"
+ROUNDED = "model_quantized.onnx"
 MOST_BYTES = 2_000_000_000  # of weights in the file of a graph: it is one protobuf message, of 2 GiB at most
 TOLERANCE = 1e-3
 AXES = {2: ("batch_size", "sequence_length"), 3: ("batch_size", "num_choices", "sequence_length")}  # as in Optimum
@@ -32,6 +33,62 @@ def check_onnx() -> None:
         raise ImportError(
             f'format="onnx" needs {error.name}, which is not installed: pip install "keras_transformers[onnx]".'
         ) from error
+
+
+def check_options(task: Any, options: Any) -> None:
+    """Raise an `ImportError` if a package is missing: the options of an export to ONNX have no further limits."""
+    check_onnx()
+
+
+def write_files(target: Path, task: Any, options: Any) -> Callable[[], tuple[Session, Session]]:
+    """Write the graph of a task into a folder in Hugging Face layout, and a rounded one with `quantize`.
+
+    Args:
+        target: The folder.
+        task: A `Task`.
+        options: `graph_exports.GraphOptions`.
+
+    Returns:
+        A function that returns sessions of the two.
+    """
+    folder = target / "onnx"
+    write_onnx(folder, task.parts.answers.from_ids)
+    if options.quantize is not None:
+        write_rounded(folder)
+    return lambda: (Session(folder / FILE), Session(folder / ROUNDED))
+
+
+class Session:
+    """A graph in ONNX Runtime, on the CPU.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path):
+        import onnxruntime
+
+        self.session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        self.inputs = [one.name for one in self.session.get_inputs()]
+        self.outputs = [one.name for one in self.session.get_outputs()]
+
+    def __call__(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        found = self.session.run(None, {name: np.asarray(columns[name], "int64") for name in self.inputs})
+        return dict(zip(self.outputs, found, strict=True))
+
+
+def write_rounded(folder: Path) -> None:
+    """Write a graph whose matrices have 8 bits a number, per channel; activations are rounded at each product."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    logger = logging.getLogger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it recommends a step for graphs of images
+    try:
+        options: dict[str, Any] = {"per_channel": True, "weight_type": QuantType.QInt8}
+        quantize_dynamic(str(folder / FILE), str(folder / ROUNDED), **options)
+    finally:
+        logger.setLevel(level)
 
 
 def write_onnx(folder: Path, from_ids: FromIds) -> None:
@@ -155,10 +212,9 @@ def _compare(path: Path, from_ids: FromIds) -> None:
     columns = [draws if name == "input_ids" else np.full(shape, name == "attention_mask") for name in from_ids.names]
     columns = [column.astype("int64") for column in columns]
     expected = from_ids.run(*columns)
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    found = session.run([*expected], dict(zip(from_ids.names, columns, strict=True)))
-    for (name, value), other in zip(expected.items(), found, strict=True):
-        value = ops.convert_to_numpy(value)
+    found = Session(path)(dict(zip(from_ids.names, columns, strict=True)))
+    for name, other in found.items():
+        value = ops.convert_to_numpy(expected[name])
         # Logits of padding are very low ones, the same in both.
         if not np.allclose(other, value, rtol=TOLERANCE, atol=TOLERANCE * max(1.0, float(np.abs(value).mean()))):
             raise RuntimeError(
