@@ -250,6 +250,7 @@ class TracedService:
         self.module = tf.Module()
         self.module.graph = read.graph
         # The variables, not the model: a compiled model refers to its optimizer, which would be saved too.
+        self.scope: Callable[[], AbstractContextManager]
         variables, self.scope = freeze(model.variables) if frozen else (model.variables, nullcontext)
         self.module.weights = [variable.value for variable in variables]
         kept = tf.saved_model.experimental.TrackableResource  # tables in layers of a user's own model

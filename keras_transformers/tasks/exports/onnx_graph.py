@@ -168,7 +168,7 @@ def _name_axes(graph: Any, from_ids: FromIds, outputs: Sequence[str]) -> None:
 
 
 def _store(model: Any, weights: Mapping[str, keras.Variable]) -> None:
-    """Turn the inputs that are weights into constants with the paths of the weights as names; leave out unused ones."""
+    """Turn the inputs that are weights into constants named by the paths of the weights; leave out unused ones."""
     from onnx import numpy_helper
 
     graph = model.graph
@@ -184,7 +184,7 @@ def _store(model: Any, weights: Mapping[str, keras.Variable]) -> None:
 
 
 def _rename_inputs(graph: Any, names: Mapping[str, str]) -> set[str]:
-    """Rename the inputs of all nodes, those of inner graphs too, and return the old names that were found."""
+    """Rename the inputs of all nodes, in inner graphs too, and return the old names that were found."""
     found: set[str] = set()
     for node in graph.node:
         found |= {*node.input} & names.keys()
