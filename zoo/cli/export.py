@@ -7,21 +7,35 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from keras_transformers.checkpoints.files.atomic_folder import ONNX, check_target
+from keras_transformers.checkpoints.files.atomic_folder import LITERT, ONNX, check_target
 from zoo.cli.app import app, examples
+from zoo.cli.data import Columns, check_header, examples_of
 from zoo.terminal.console import step
-from zoo.terminal.options import MaxLength, Model, Prefix, Prompt, TruncateDim
+from zoo.terminal.options import (
+    Label,
+    MaxLength,
+    Model,
+    Prefix,
+    Prompt,
+    Text,
+    TextPair,
+    TruncateDim,
+    of_data,
+    readable,
+)
 
 Compute = Literal["int8"]
-Format = Literal["saved_model", "onnx"]
-MARKERS = {"saved_model": "saved_model.pb", "onnx": ONNX}
+Quantize = Literal["int8", "float16"]
+Format = Literal["saved_model", "onnx", "litert"]
+MARKERS = {"saved_model": "saved_model.pb", "onnx": ONNX, "litert": LITERT}
 
 
 @app.command(
     epilog=examples(
         "export runs/finetuned serving/intents/1",
         "export runs/vectors serving/vectors/1 --truncate-dim 128",
-        "export runs/finetuned intents --format onnx",
+        "export runs/finetuned intents --format onnx --quantize int8 --validation test.csv",
+        "export runs/finetuned phone --format litert --mediapipe",
     )
 )
 def export(
@@ -42,14 +56,42 @@ def export(
     ] = None,
     format: Annotated[
         Format,
-        Option(help="Write a SavedModel that takes texts, or a Hugging Face folder whose ONNX graph takes token ids."),
+        Option(
+            help="Write a SavedModel that takes texts, or a Hugging Face folder whose ONNX graph or LiteRT file takes "
+            "token ids."
+        ),
     ] = "saved_model",
     weights: Annotated[
-        bool, Option(help="Write model.safetensors beside the ONNX graph, so that the folder can be loaded here.")
+        bool, Option(help="Write model.safetensors beside the graph, so that the folder can be loaded here.")
     ] = False,
+    quantize: Annotated[
+        Quantize | None, Option(help="Round the matrices of the graph to 8 bits, or of LiteRT to 16 bits.")
+    ] = None,
+    length: Annotated[
+        int | None, Option(help="Tokens of the only row that the LiteRT file takes; any number by default.")
+    ] = None,
+    mediapipe: Annotated[
+        bool, Option(help="Put the vocabulary and the labels into the LiteRT file, so that MediaPipe gives it texts.")
+    ] = False,
+    validation: Annotated[
+        Path | None,
+        of_data(
+            callback=readable,
+            help="File of labelled texts to print the metrics before and after rounding with (--quantize, --compute).",
+        ),
+    ] = None,
+    max_loss: Annotated[
+        float, Option(help="Largest loss of the main metric by rounding, 0.01 for a point; more is an error.")
+    ] = 0.01,
+    text: Text = "text",
+    text_pair: TextPair = None,
+    label: Label = None,
 ) -> None:
-    """Export a model as a SavedModel that takes texts and returns answers, or as an ONNX graph of token ids."""
+    """Export a model as a SavedModel that takes texts and returns answers, or as a graph of token ids."""
     check_target(folder, MARKERS[format])
+    columns = Columns(text, text_pair, label)
+    if validation is not None:
+        check_header(validation, columns)
     from zoo.loading.load import load
 
     with step(f"load {model}"):
@@ -58,6 +100,10 @@ def export(
         raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
     options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {}
     options |= _given(format, compiled=compiled, compute=compute, weights=weights)
+    options |= _given(format, quantize=quantize, length=length, mediapipe=mediapipe)
+    if validation is not None:
+        rows = examples_of(task.kind, validation, columns, task.parts.attributes.get("problem"))
+        options |= {"validation_data": rows, "max_loss": max_loss}
     with step(f"export {folder}"):
         task.export(folder, **options)
 

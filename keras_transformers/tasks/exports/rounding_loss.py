@@ -83,9 +83,9 @@ def rounding_loss(task: Any, scopes: Iterable[AbstractContextManager], data: Any
         scopes: The one in float32, and the rounded one: see `computed_by` and `with_int8`.
         data: As for `check_data`.
     """
-    found = [_measured(task, scope, data) for scope in scopes]
-    names = [name for judge in (*JUDGES, task.parts.judged_by) for name in found[0] if name.endswith(judge)]
-    return Loss(*found, [*names, *found[0]][0])
+    before, after = (_measured(task, scope, data) for scope in scopes)
+    names = [name for judge in (*JUDGES, task.parts.judged_by) for name in before if name.endswith(judge)]
+    return Loss(before, after, [*names, *before][0])
 
 
 def columns_of(data: Any) -> list[Any]:
