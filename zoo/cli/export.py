@@ -24,10 +24,44 @@ from zoo.terminal.options import (
     readable,
 )
 
-Compute = Literal["int8"]
-Quantize = Literal["int8", "float16"]
-Format = Literal["saved_model", "onnx", "litert"]
 MARKERS = {"saved_model": "saved_model.pb", "onnx": ONNX, "litert": LITERT}
+Folder = Annotated[Path, Argument(help="Folder to write; TensorFlow Serving needs a version number as its name.")]
+Format = Annotated[
+    Literal["saved_model", "onnx", "litert"],
+    Option(
+        help="Write a SavedModel that takes texts, or a Hugging Face folder whose ONNX graph or LiteRT file takes "
+        "token ids."
+    ),
+]
+Compiled = Annotated[
+    bool,
+    Option(help="Let XLA compute new texts, or the answer to a single text, for a server whose TensorFlow has XLA."),
+]
+Compute = Annotated[
+    Literal["int8"] | None,
+    Option(help="Round weights and activations to 8 bits, for a server whose TensorFlow has XLA."),
+]
+Weights = Annotated[
+    bool, Option(help="Write model.safetensors beside the graph, so that the folder can be loaded here.")
+]
+Quantize = Annotated[
+    Literal["int8", "float16"] | None,
+    Option(help="Round the matrices of the graph to 8 bits, or of LiteRT to 16 bits."),
+]
+Length = Annotated[int | None, Option(help="Tokens of the only row that the LiteRT file takes; any number by default.")]
+MediaPipe = Annotated[
+    bool, Option(help="Put the vocabulary and the labels into the LiteRT file, so that MediaPipe gives it texts.")
+]
+Validation = Annotated[
+    Path | None,
+    of_data(
+        callback=readable,
+        help="File of labelled texts to print the metrics before and after rounding with (--quantize, --compute).",
+    ),
+]
+MaxLoss = Annotated[
+    float, Option(help="Largest loss of the main metric by rounding, 0.01 for a point; more is an error.")
+]
 
 
 @app.command(
@@ -40,49 +74,20 @@ MARKERS = {"saved_model": "saved_model.pb", "onnx": ONNX, "litert": LITERT}
 )
 def export(
     model: Model,
-    folder: Annotated[Path, Argument(help="Folder to write; TensorFlow Serving needs a version number as its name.")],
+    folder: Folder,
     prompt: Prompt = None,
     prefix: Prefix = None,
     truncate_dim: TruncateDim = None,
     max_length: MaxLength = None,
-    compiled: Annotated[
-        bool,
-        Option(
-            help="Let XLA compute new texts, or the answer to a single text, for a server whose TensorFlow has XLA."
-        ),
-    ] = False,
-    compute: Annotated[
-        Compute | None, Option(help="Round weights and activations to 8 bits, for a server whose TensorFlow has XLA.")
-    ] = None,
-    format: Annotated[
-        Format,
-        Option(
-            help="Write a SavedModel that takes texts, or a Hugging Face folder whose ONNX graph or LiteRT file takes "
-            "token ids."
-        ),
-    ] = "saved_model",
-    weights: Annotated[
-        bool, Option(help="Write model.safetensors beside the graph, so that the folder can be loaded here.")
-    ] = False,
-    quantize: Annotated[
-        Quantize | None, Option(help="Round the matrices of the graph to 8 bits, or of LiteRT to 16 bits.")
-    ] = None,
-    length: Annotated[
-        int | None, Option(help="Tokens of the only row that the LiteRT file takes; any number by default.")
-    ] = None,
-    mediapipe: Annotated[
-        bool, Option(help="Put the vocabulary and the labels into the LiteRT file, so that MediaPipe gives it texts.")
-    ] = False,
-    validation: Annotated[
-        Path | None,
-        of_data(
-            callback=readable,
-            help="File of labelled texts to print the metrics before and after rounding with (--quantize, --compute).",
-        ),
-    ] = None,
-    max_loss: Annotated[
-        float, Option(help="Largest loss of the main metric by rounding, 0.01 for a point; more is an error.")
-    ] = 0.01,
+    compiled: Compiled = False,
+    compute: Compute = None,
+    format: Format = "saved_model",
+    weights: Weights = False,
+    quantize: Quantize = None,
+    length: Length = None,
+    mediapipe: MediaPipe = False,
+    validation: Validation = None,
+    max_loss: MaxLoss = 0.01,
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
@@ -99,8 +104,8 @@ def export(
     if prefix is not None and not task.kind.writes_text:
         raise ValueError(f"--prefix is for models that write texts: {model} is made for {task.name}. Leave it out.")
     options: dict[str, Any] = {"prefix": prefix} if task.kind.writes_text else {}
-    options |= _given(format, compiled=compiled, compute=compute, weights=weights)
-    options |= _given(format, quantize=quantize, length=length, mediapipe=mediapipe)
+    options |= _given(compiled=compiled, compute=compute, weights=weights, quantize=quantize, length=length)
+    options |= _given(mediapipe=mediapipe) | {"format": format}
     if validation is not None:
         rows = examples_of(task.kind, validation, columns, task.parts.attributes.get("problem"))
         options |= {"validation_data": rows, "max_loss": max_loss}
@@ -108,6 +113,6 @@ def export(
         task.export(folder, **options)
 
 
-def _given(format: str, **options: Any) -> dict[str, Any]:
-    """Return the options that differ from their defaults, and the format, so that an error names the former alone."""
-    return {name: value for name, value in options.items() if value} | {"format": format}
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that differ from their defaults, so that an error names them alone."""
+    return {name: value for name, value in options.items() if value is not None and value is not False}

@@ -70,3 +70,32 @@ def test_small_models_are_not_rounded(folders, tmp_path):
     assert done.exit_code != 0 and "the model has none" in " ".join(done.stderr.split())
     assert invoke("export", folders["classification"], tmp_path / "1", "--compute", "int4").exit_code == 2
     assert not (tmp_path / "1").exists()
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("format", ["onnx", "litert"])
+def test_export_of_a_rounded_graph(format, folders, tmp_path):
+    import zoo
+
+    labels = zoo.load(folders["classification"]).labels
+    rows = tmp_path / "rows.csv"
+    rows.write_text(f"text,label\na fine film,{labels[0]}\na dull film,{labels[1]}\n")
+    options = ["--format", format, "--quantize", "int8", "--validation", rows, "--label", "label", "--max-loss", "1"]
+    printed = run("export", folders["classification"], tmp_path / "out", *options)
+    assert "| accuracy |" in printed
+    assert "| accuracy |" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "litert", "--length", "0"], "received 0"),
+        (["--format", "onnx", "--length", "8"], "takes no length"),
+        (["--quantize", "int8"], "quantize: only with format='onnx' or 'litert'"),
+    ],
+)
+def test_options_of_other_formats_are_refused(options, message, folders, tmp_path):
+    done = invoke("export", folders["classification"], tmp_path / "out", *options)
+    assert done.exit_code != 0 and message in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
