@@ -19,11 +19,14 @@ SPAN = "qa_outputs"  # the layer of a question answering model, which files of s
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
     """Assign the weights of a checkpoint to a task, with the weights of labels in the order of the task's labels."""
     layer, is_same_task = task.parts.label_layer, task.name == checkpoint.task
+    steps = () if task.parts.step_layer is None else (task.parts.step_layer,)
+    if is_same_task and not steps and "crf" in checkpoint.settings and checkpoint.settings["crf"]():
+        warn_user("crf=False leaves out the conditional random field of the checkpoint, with which it was trained.")
     if layer is None and is_same_task and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
         _assign_if_it_fits(task, checkpoint, CLASSIFIER)
         return
     if layer is None or not is_same_task:
-        fresh = _fresh_heads(task, checkpoint)
+        fresh = (*_fresh_heads(task, checkpoint), *steps)
         kept = checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         _tell_missing({path.split("/")[0] for path in kept} - {*fresh}, checkpoint)
         return
@@ -33,11 +36,14 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
     else:
         is_kept = order is not None
         _tell(task, checkpoint, is_kept)
-        checkpoint.assign(task.model, fresh=() if is_kept else (layer,))
+        checkpoint.assign(task.model, missing_ok=steps, fresh=() if is_kept else (layer, *steps))
     if not is_kept:
         return
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
+    for weight in [weight for name in steps for weight in task.model.get_layer(name).weights]:  # (C, C), (C,), (C,)
+        for axis in range(len(weight.shape)):
+            weight.assign(keras.ops.take(weight, order, axis=axis))
 
 
 def _tell_missing(layers: set[str], checkpoint: Checkpoint) -> None:
