@@ -32,16 +32,17 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
         return
     order = _order(task.labels, checkpoint)
     if checkpoint.unknown_class and order is not None:
-        is_kept = _assign_if_it_fits(task, checkpoint, layer)
+        is_kept, fresh = _assign_if_it_fits(task, checkpoint, layer)
     else:
         is_kept = order is not None
         _tell(task, checkpoint, is_kept)
-        checkpoint.assign(task.model, missing_ok=steps, fresh=() if is_kept else (layer, *steps))
+        fresh = checkpoint.assign(task.model, missing_ok=steps, fresh=() if is_kept else (layer, *steps))
     if not is_kept:
         return
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
-    for weight in [weight for name in steps for weight in task.model.get_layer(name).weights]:  # (C, C), (C,), (C,)
+    of_steps = [weight for name in steps for weight in task.model.get_layer(name).weights]  # (C, C), (C,), (C,)
+    for weight in [weight for weight in of_steps if weight.path not in fresh]:
         for axis in range(len(weight.shape)):
             weight.assign(keras.ops.take(weight, order, axis=axis))
 
@@ -57,21 +58,25 @@ def _tell_missing(layers: set[str], checkpoint: Checkpoint) -> None:
         )
 
 
-def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
-    """Assign the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
+def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> tuple[bool, tuple[str, ...]]:
+    """Assign the weights of a checkpoint of an unknown class.
+
+    Returns:
+        Whether its layer of labels is among them, and the paths of the variables that keep their initial values.
+    """
     state = "is taken as it is"
     try:
         fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
         if any(layer in path.split("/") for path in fresh):
-            return False  # a bare model has no such layer
+            return False, fresh  # a bare model has no such layer
     except ValueError:  # nothing was assigned: the layer may have another number of labels
-        checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
+        fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
         state = "starts afresh, and has to be trained,"
     warn_user(
         f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {state} "
         f"for {task.name} {list(task.parts.attributes.get('labels', ()))}.",
     )
-    return state == "is taken as it is"
+    return state == "is taken as it is", fresh
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:

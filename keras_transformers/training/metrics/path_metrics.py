@@ -54,7 +54,7 @@ class BestPath(keras.metrics.Metric):
     The metric gets 1 for the label of the best path and 0 for the others in place of logits.
 
     Args:
-        metric: The metric, such as `Accuracy()`, `EntityF1(labels)`, or a metric of Keras.
+        metric: The metric, such as `Accuracy()` or `EntityF1(labels)`: one that leaves out negative labels.
         has_parts: As for `CRFLoss`.
         name: Name of the metric; the name of `metric` when None.
         dtype: Not used: the sums are those of `metric`.
