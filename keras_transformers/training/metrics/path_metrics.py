@@ -57,7 +57,7 @@ class BestPath(keras.metrics.Metric):
         metric: The metric, such as `Accuracy()` or `EntityF1(labels)`: one that leaves out negative labels.
         has_parts: As for `CRFLoss`.
         name: Name of the metric; the name of `metric` when None.
-        dtype: Not used: the sums are those of `metric`.
+        dtype: Not used: `metric` has a dtype.
 
     Call arguments:
         y_true, y_pred, sample_weight: As for `CRFLoss`.
@@ -78,7 +78,8 @@ class BestPath(keras.metrics.Metric):
             raise ValueError(f"metric must be a metric of Keras, such as Accuracy(): received {metric!r}.")
         super().__init__(name=name or metric.name, dtype=dtype)
         self.metric, self.has_parts = metric, has_parts
-        self._direction = getattr(metric, "_direction", None)  # read by ModelCheckpoint and EarlyStopping
+        if hasattr(metric, "_direction"):  # read by ModelCheckpoint and EarlyStopping, mode="auto"
+            self._direction = metric._direction
 
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         labels, is_target = chain_labels(y_true, y_pred, self.has_parts)  # (B, T) each
