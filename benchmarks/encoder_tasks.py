@@ -106,6 +106,10 @@ EXPERIMENTS = {
     "stsb": Experiment("sentence_embedding", stsb, {"loss": "cosine"}, {"epochs": 4, "learning_rate": 5e-5}, "pearson"),
     "ud_ewt": Experiment("token_classification", ud_ewt, {}, {"epochs": 3, "learning_rate": 3e-4}, "accuracy"),
     "wnut17": Experiment("token_classification", wnut17, {}, {"epochs": 5, "learning_rate": 2e-4}, "f1"),
+    "ud_ewt crf": Experiment(
+        "token_classification", ud_ewt, {"crf": True}, {"epochs": 3, "learning_rate": 3e-4}, "accuracy"
+    ),
+    "wnut17 crf": Experiment("token_classification", wnut17, {"crf": True}, {"epochs": 5, "learning_rate": 2e-4}, "f1"),
     # One pass in bfloat16: two passes of MiniLM in float32 take 90 minutes of two cores.
     "squad": Experiment(
         "question_answering",

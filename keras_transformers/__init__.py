@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.analysis import plot_attention as plot_attention
     from keras_transformers.config.transformer_config import TransformerConfig as TransformerConfig
     from keras_transformers.data.batches.pipeline import batches as batches
+    from keras_transformers.layers import CRF as CRF
     from keras_transformers.layers import ALiBi as ALiBi
     from keras_transformers.layers import Attention as Attention
     from keras_transformers.layers import DecoderBlock as DecoderBlock
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.layers import RotaryPositions as RotaryPositions
     from keras_transformers.layers import SinusoidalPositions as SinusoidalPositions
     from keras_transformers.layers import TokenEmbedding as TokenEmbedding
+    from keras_transformers.layers import Viterbi as Viterbi
     from keras_transformers.layers import causal_mask as causal_mask
     from keras_transformers.layers import padding_mask as padding_mask
     from keras_transformers.models import decoder as decoder
@@ -41,9 +43,11 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.training.averaging import AverageEpochs as AverageEpochs
     from keras_transformers.training.freeze import freeze as freeze
     from keras_transformers.training.lora import add_lora as add_lora
+    from keras_transformers.training.losses.crf_loss import CRFLoss as CRFLoss
     from keras_transformers.training.losses.target_losses import BinaryCrossEntropy as BinaryCrossEntropy
     from keras_transformers.training.losses.target_losses import CrossEntropy as CrossEntropy
     from keras_transformers.training.losses.target_losses import MeanSquaredError as MeanSquaredError
+    from keras_transformers.training.metrics.path_metrics import BestPath as BestPath
     from keras_transformers.training.metrics.target_metrics import F1 as F1
     from keras_transformers.training.metrics.target_metrics import Accuracy as Accuracy
     from keras_transformers.training.metrics.target_metrics import Pearson as Pearson
@@ -65,7 +69,7 @@ _NAMES = {
     "layers": [
         *["Attention", "EncoderBlock", "DecoderBlock", "FeedForward", "TokenEmbedding", "Dropout"],
         *["LearnedPositions", "SinusoidalPositions", "RotaryPositions", "RelativePositionBias", "ALiBi"],
-        *["causal_mask", "padding_mask"],
+        *["CRF", "Viterbi", "causal_mask", "padding_mask"],
     ],
     "models": ["encoder", "decoder", "encoder_decoder"],
     "tasks": ["Task"],
@@ -75,7 +79,9 @@ _NAMES = {
     "training.averaging": ["AverageEpochs"],
     "training.freeze": ["freeze"],
     "training.lora": ["add_lora"],
+    "training.losses.crf_loss": ["CRFLoss"],
     "training.losses.target_losses": ["CrossEntropy", "BinaryCrossEntropy", "MeanSquaredError"],
+    "training.metrics.path_metrics": ["BestPath"],
     "training.metrics.target_metrics": ["Accuracy", "F1", "Pearson", "Perplexity"],
     "training.optimizers.adamw": ["AdamW"],
     "training.resuming.resume": ["Resume"],

@@ -286,6 +286,7 @@ def load(
     strategy: Any = ...,
     remat: bool = ...,
     seed: int | None = ...,
+    crf: bool | str | None = ...,
 ) -> Task: ...
 @overload
 def load(

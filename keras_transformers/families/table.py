@@ -24,6 +24,10 @@ ACTIVATIONS = {
 }  # fmt: skip
 # Of the layers behind the pooling, which sentence-transformers stores in folders of their own.
 OF_VECTORS = "sentence_transformers."
+# Of a conditional random field behind a token classifier, as `pytorch-crf` calls them in a module `crf`.
+OF_CRF = "crf."
+CRF_WEIGHTS = {f"crf/{name}": OF_CRF + name for name in ("transitions", "start_transitions", "end_transitions")}
+CRF_SCALE = 100.0  # ours are a hundredth, so that the rate of fine-tuning moves the scores by as much as they need
 VECTOR_LAYERS = {"vector_dense_{i}": f"{OF_VECTORS}{{i}}.linear", "vector_norm_{i}": f"{OF_VECTORS}{{i}}.norm"}
 # The names of all options of a configuration; files of before the biases were apart have `use_bias` alone.
 CONFIG_FIELDS = ("use_bias", *(field.name for field in dataclasses.fields(TransformerConfig)))
@@ -44,6 +48,11 @@ class Reshaped(NamedTuple):
 
     read: Callable[[np.ndarray], np.ndarray]
     write: Callable[[np.ndarray], np.ndarray]
+
+
+SCALED = Reshaped(  # in float32, as 8-bit floats would lose digits
+    read=lambda array: array.astype("float32") / CRF_SCALE, write=lambda array: array * CRF_SCALE
+)
 
 
 class Fused(NamedTuple):

@@ -13,6 +13,7 @@ from keras_transformers.layers.blocks.state_decoder_block import StateDecoderBlo
 from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.core.embedding import TokenEmbedding
 from keras_transformers.layers.core.layer_norm import LayerNormalization, OffsetRMSNormalization, RMSNormalization
+from keras_transformers.layers.crf.linear_chain import CRF, Viterbi
 from keras_transformers.layers.mixers.convolution import Convolution
 from keras_transformers.layers.mixers.gated_delta import GatedDelta
 from keras_transformers.layers.mixers.recurrence import Recurrence
@@ -30,6 +31,7 @@ from keras_transformers.layers.positions.relative import ALiBi, RelativePosition
 from keras_transformers.layers.positions.rotary import RotaryPositions
 
 __all__ = [
+    "CRF",
     "ALiBi",
     "Attention",
     "Convolution",
@@ -56,6 +58,7 @@ __all__ = [
     "StateDecoderBlock",
     "TokenEmbedding",
     "TokenPositions",
+    "Viterbi",
     "causal_mask",
     "combine",
     "copy_weights",

@@ -127,7 +127,7 @@ def _check_task(task: Any, format: str) -> None:
     if not has_ids(task):
         known = [name for name in task_names() if not find_kind(name).writes_text]
         raise ValueError(
-            f"format={format!r} holds models that answer by one pass, of {known} without score_tokens: received "
+            f"format={format!r} holds models that answer by one pass, of {known} without score_tokens or crf: received "
             f"{task.name} of {task.config.family}. Export it as a SavedModel: leave format out."
         )
     if keras.DTypePolicy(task.dtype).compute_dtype != "float32":

@@ -8,7 +8,9 @@ from typing import Any
 
 import keras
 
+from keras_transformers.families.table import CRF_SCALE
 from keras_transformers.heads import token_classification_head
+from keras_transformers.layers import CRF
 from keras_transformers.models import encoder
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
@@ -20,16 +22,28 @@ from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.tokens import entity_metrics
 from keras_transformers.tasks.tokens.conll import read_annotated
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels, labels_in
+from keras_transformers.tasks.tokens.label_steps import LabelSteps, forbidden_steps
 from keras_transformers.tasks.tokens.token_losses import TokenCrossEntropy
 from keras_transformers.tasks.tokens.token_targets import TokenTargets
-from keras_transformers.tasks.tokens.word_answers import answer_tokens, describe_tokens, number_tokens
+from keras_transformers.tasks.tokens.word_answers import (
+    answer_tokens,
+    describe_tokens,
+    likeliest,
+    number_tokens,
+    on_best_path,
+)
 from keras_transformers.tasks.tokens.word_reports import word_report
 from keras_transformers.tasks.tokens.word_source import read_texts, token_source
 from keras_transformers.text.space_splitting import split_at_spaces
+from keras_transformers.training.losses.crf_loss import CRFLoss
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.training.metrics.path_metrics import BestPath, PathCrossEntropy
+from keras_transformers.utils.untrusted import shown
+
+UNCONSTRAINED = "unconstrained"
 
 
-def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = None) -> Parts:
+def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = None, crf: bool | str = False) -> Parts:
     """Build a model that labels the words of texts, such as entities or parts of speech.
 
     Texts to learn from are lists of words, with a label for each; or strings, with entities (start, end, type) in
@@ -47,6 +61,12 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         setup: Settings common to all tasks.
         labels: Names of the classes. If most are `O` or begin with `B-` or `I-` (or also `E-`, `S-`, `L-`, `U-` or
             `M-`), they mark entities; `bio_labels` makes them. Others are plain tags.
+        crf: Whether labels depend on the labels before them, by a conditional random field (`CRF`): True, with only the
+            steps that the scheme of the labels allows, if they are of one (no `I-x` after `O`; other labels to learn
+            from are an error), or `"unconstrained"`. `predict` returns the best path of labels, and `score` is then the
+            marginal of a label; the metrics, too, are of best paths, and `cross_entropy` is the negative log-likelihood
+            of a text's labels for each word. The model's output is `path_scores`, without `logits`. A text has one
+            weight: there is no `class_weight`.
 
     Predicts:
         One dict a text, a string or a list of words:
@@ -95,23 +115,43 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     given, setup = setup.tokenizer, setup.with_tokenizer(split_at_spaces(setup.tokenizer))
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
-    outputs = {"logits": token_classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)
-    model = keras.Model(backbone.input, {**outputs, **setup.optional_outputs(backbone)}, name="token_classifier_model")
+    logits = token_classification_head(setup.config, states, len(classes.names), setup.dtype)  # (B, T, C)
+    output, steps = "logits", None
+    if crf:
+        output, steps = "path_scores", LabelSteps(token_labels, _forbidden(classes.names, crf))
+        layer = CRF([*map(list, sorted(steps.forbidden))], scale=CRF_SCALE, dtype=setup.dtype, name="crf")
+        logits = layer(logits, padding_mask=backbone.input["padding_mask"])  # (B, T + C + 1, C + 1)
+    outputs = {output: logits, **setup.optional_outputs(backbone)}
+    model = keras.Model(backbone.input, outputs, name="token_classifier_model")
     return Parts(
         model,
         given,
-        source=token_source(setup, token_labels),
+        source=token_source(setup, token_labels, steps),
         objective=lambda: TokenTargets(len(classes.names), setup.config.fill_id),
-        losses=lambda: {"logits": TokenCrossEntropy()},
-        metrics=lambda: {"logits": _metrics(token_labels)},
-        answers=_answers(setup, model, token_labels),
-        class_weights=classes.class_weights,
+        losses=lambda: {output: CRFLoss(has_parts=True) if crf else TokenCrossEntropy()},
+        metrics=lambda: {output: (_path_metrics if crf else _metrics)(token_labels)},
+        answers=_answers(setup, model, token_labels, output),
+        label_output=output,
+        class_weights=None if crf else classes.class_weights,
         judged_by="f1" if token_labels.scheme else "accuracy",
         report=word_report(setup, token_labels),
         label_layer="classifier",
+        step_layer="crf" if crf else None,
         saved=lambda: {"labels": list(classes.names)},
+        saved_options={"crf": crf} if crf else {},
         attributes={"labels": classes.names},
     )
+
+
+def check_crf(crf: Any) -> None:
+    """Raise a `ValueError` if the option `crf` has an unknown value."""
+    if not isinstance(crf, bool) and not (isinstance(crf, str) and crf == UNCONSTRAINED):
+        raise ValueError(f'crf must be True, False or "{UNCONSTRAINED}": received {shown(crf)}.')
+
+
+def _forbidden(names: Sequence[str], crf: bool | str) -> list[list[int]]:
+    check_crf(crf)
+    return [] if crf == UNCONSTRAINED else forbidden_steps(names)
 
 
 def check_labels(labels: Any) -> Labels:
@@ -128,8 +168,9 @@ KIND = Kind(
     "token_classification",
     token_classification,
     models=("encoder",),
-    checks={"labels": check_labels},
-    new_layers=("pooler", "pooler_norm", "classifier"),
+    checks={"labels": check_labels, "crf": check_crf},
+    new_layers=("pooler", "pooler_norm", "classifier", "crf"),
+    saved_options=("crf",),
     needs_labels=True,
     takes_weights=True,
     read=read_annotated,
@@ -145,13 +186,25 @@ def _metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
     return [*of_words, *(kind(labels.names) for kind in kinds)]
 
 
-def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
+def _path_metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
+    """Return the same metrics, of the best paths of a conditional random field."""
+    accuracy, _, *of_entities = _metrics(labels)
+    return [
+        BestPath(accuracy, has_parts=True),
+        PathCrossEntropy(has_parts=True),
+        *(BestPath(metric, has_parts=True) for metric in of_entities),
+    ]
+
+
+def _answers(setup: Setup, model: keras.Model, labels: TokenLabels, output: str) -> OnePass:
+    choose = likeliest if output == "logits" else on_best_path
+
     def read(reader: Reader, texts: Any) -> Tensors:
         return reader(texts, with_words=True)
 
     def answer(encoded: Tensors) -> Tensors:
-        logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T, C)
-        return {**number_tokens(logits, encoded, labels), "truncated": encoded["truncated"]}
+        outputs = model({name: encoded[name] for name in model.input}, training=False)[output]
+        return {**number_tokens(outputs, encoded, labels, choose), "truncated": encoded["truncated"]}
 
     def write(found: Tensors, texts: Any) -> Tensors:
         return {**answer_tokens(found, texts, labels), "truncated": found["truncated"]}
@@ -159,6 +212,6 @@ def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
     signatures = {"serving_default": Signature(("text",), read, answer, write)}
     read_columns = (lambda texts: read_texts(texts)[1],)
     options: dict[str, Any] = {"read_columns": read_columns, "labels": labels.names}
-    return OnePass(
-        setup, model, signatures, describe_tokens, from_ids=FromIds(model, setup.config.num_segments), **options
-    )
+    if output == "logits":  # clients of token ids would take the likeliest label of each word, not the best path
+        options["from_ids"] = FromIds(model, setup.config.num_segments)
+    return OnePass(setup, model, signatures, describe_tokens, **options)

@@ -21,7 +21,7 @@ WRONG = {
     "include_prompt": 1, "truncate_dim": 0, "similarity": "near", "sparse": {}, "matryoshka": [8, 8],
     "activation": "relu", "score_tokens": [1, 2, 3], "stride": 0, "max_answer_length": 0, "num_candidates": 1001,
     "no_answer": 1, "null_threshold": "0", "max_windows": 1.5, "whole_word": "yes", "label_smoothing": 1,
-    "generation": {"temperatur": 1}, "chat_template": "{{",
+    "generation": {"temperatur": 1}, "chat_template": "{{", "crf": "yes",
     "pair_template": {"prefx": ""},
 }  # fmt: skip
 PAIRS = [

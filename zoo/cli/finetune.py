@@ -96,6 +96,10 @@ LmWeight = Annotated[
     float | None,
     of_training(help="Weight of an additional language modelling loss, for classifiers made from decoders.", min=0.0),
 ]
+Crf = Annotated[
+    bool,
+    of_training("--crf", help="Labels of words depend on those before them: a conditional random field."),
+]
 ResumeFolder = Annotated[
     Path | None,
     of_training(help="Folder for the state of the run; the same command resumes an interrupted run from it."),
@@ -138,6 +142,7 @@ def finetune(
     lora_rank: LoraRank = None,
     remat: Remat = False,
     lm_weight: LmWeight = None,
+    crf: Crf = False,
     loss: Loss = None,
     no_answer: NoAnswer = None,
     seed: Annotated[int, of_training(help="Random seed (initialisation, dropout, shuffling, held-out split).")] = 0,
@@ -161,7 +166,7 @@ def finetune(
     columns = named_columns(text, text_pair, label, problem)
     train, text, task = learned_from(train, messages, text, task, "classification", columns)
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
-    load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
+    load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat, "crf": crf or None}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label, encoding, errors), problem.value, split)
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)

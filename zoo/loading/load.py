@@ -89,6 +89,7 @@ def load(
               `default_prompt`.
             - `"sentence_embedding"`: `loss`, `pooling`, `normalize`, `dense`, `prompts`, `default_prompt`,
               `include_prompt`, `truncate_dim`, `similarity`, `sparse`, `matryoshka`.
+            - `"token_classification"`: `crf`.
             - `"question_answering"`: `stride`, `no_answer`, `null_threshold`, `max_answer_length`, `num_candidates`,
               `max_windows`.
             - `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`: `whole_word`.

@@ -19,25 +19,32 @@ SPAN = "qa_outputs"  # the layer of a question answering model, which files of s
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
     """Assign the weights of a checkpoint to a task, with the weights of labels in the order of the task's labels."""
     layer, is_same_task = task.parts.label_layer, task.name == checkpoint.task
+    steps = () if task.parts.step_layer is None else (task.parts.step_layer,)
+    if is_same_task and not steps and "crf" in checkpoint.settings and checkpoint.settings["crf"]():
+        warn_user("crf=False leaves out the conditional random field of the checkpoint, with which it was trained.")
     if layer is None and is_same_task and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
         _assign_if_it_fits(task, checkpoint, CLASSIFIER)
         return
     if layer is None or not is_same_task:
-        fresh = _fresh_heads(task, checkpoint)
+        fresh = (*_fresh_heads(task, checkpoint), *steps)
         kept = checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         _tell_missing({path.split("/")[0] for path in kept} - {*fresh}, checkpoint)
         return
     order = _order(task.labels, checkpoint)
     if checkpoint.unknown_class and order is not None:
-        is_kept = _assign_if_it_fits(task, checkpoint, layer)
+        is_kept, fresh = _assign_if_it_fits(task, checkpoint, layer)
     else:
         is_kept = order is not None
         _tell(task, checkpoint, is_kept)
-        checkpoint.assign(task.model, fresh=() if is_kept else (layer,))
+        fresh = checkpoint.assign(task.model, missing_ok=steps, fresh=() if is_kept else (layer, *steps))
     if not is_kept:
         return
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
+    of_steps = [weight for name in steps for weight in task.model.get_layer(name).weights]  # (C, C), (C,), (C,)
+    for weight in [weight for weight in of_steps if weight.path not in fresh]:
+        for axis in range(len(weight.shape)):
+            weight.assign(keras.ops.take(weight, order, axis=axis))
 
 
 def _tell_missing(layers: set[str], checkpoint: Checkpoint) -> None:
@@ -51,21 +58,25 @@ def _tell_missing(layers: set[str], checkpoint: Checkpoint) -> None:
         )
 
 
-def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
-    """Assign the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
+def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> tuple[bool, tuple[str, ...]]:
+    """Assign the weights of a checkpoint of an unknown class.
+
+    Returns:
+        Whether its layer of labels is among them, and the paths of the variables that keep their initial values.
+    """
     state = "is taken as it is"
     try:
         fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
         if any(layer in path.split("/") for path in fresh):
-            return False  # a bare model has no such layer
+            return False, fresh  # a bare model has no such layer
     except ValueError:  # nothing was assigned: the layer may have another number of labels
-        checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
+        fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
         state = "starts afresh, and has to be trained,"
     warn_user(
         f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {state} "
         f"for {task.name} {list(task.parts.attributes.get('labels', ()))}.",
     )
-    return state == "is taken as it is"
+    return state == "is taken as it is", fresh
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:

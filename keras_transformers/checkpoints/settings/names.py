@@ -9,7 +9,7 @@ from keras_transformers.families import FAMILIES
 from keras_transformers.families.encoder_decoders.marian import MARIAN
 from keras_transformers.families.encoder_decoders.transformer import TRANSFORMER
 from keras_transformers.families.refused import reason_of
-from keras_transformers.families.table import OF_VECTORS, VECTOR_LAYERS, Names
+from keras_transformers.families.table import CRF_WEIGHTS, OF_CRF, OF_VECTORS, SCALED, VECTOR_LAYERS, Names
 from keras_transformers.utils.untrusted import shown
 
 REMOTE = {names.remote_type: names.model_type for names in FAMILIES.values() if names.remote_type}
@@ -41,8 +41,9 @@ def names_of(config: TransformerConfig, source: Any, architecture: str | None = 
     """
     names = family_names(config.family, source)
     names = next((table for field, table in names.variants.items() if getattr(config, field)), names)
-    weights = names.weights | names.weights_of.get(str(architecture), {}) | VECTOR_LAYERS
-    return names._replace(weights=weights, optional=(*names.optional, OF_VECTORS))
+    weights = names.weights | names.weights_of.get(str(architecture), {}) | VECTOR_LAYERS | CRF_WEIGHTS
+    reshaped = names.reshaped | dict.fromkeys(CRF_WEIGHTS.values(), SCALED)
+    return names._replace(weights=weights, optional=(*names.optional, OF_VECTORS, OF_CRF), reshaped=reshaped)
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:

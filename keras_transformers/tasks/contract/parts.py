@@ -140,6 +140,7 @@ class Parts:
         class_weights: Function from a dict of weights by label to an array (C,); None if texts have no classes.
         loss_weights: Weights of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is the labels; None if there is none.
+        step_layer: The layer whose axes are all the labels, of steps from one to the next; None if there is none.
         saved_options: The values of `kind.saved_options`.
         scorer: Function from texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
         rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
@@ -164,6 +165,7 @@ class Parts:
     class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
     loss_weights: dict[str, float] | None = None
     label_layer: str | None = None
+    step_layer: str | None = None
     saved_options: Mapping[str, Any] = field(default_factory=dict)
     scorer: Callable[[Any, Any, Any], Scorer] | None = None
     rows_alone: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.attention.masks import true_first
 from keras_transformers.layers.core.gather import take_at
+from keras_transformers.layers.crf.path_scores import best_path, marginals, unpacked
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.answers.signatures import look_up
 from keras_transformers.tasks.tokens.entity_metrics import entity_bounds
@@ -18,15 +19,36 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.tensor_types import Tensor
 
 COLUMNS = ("label", "start", "end", "score")  # of words and entities
+# From an output of the model and the first tokens of words, (B, T) bool, to labels int32 and scores float32, (B, T).
+Choose = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
+def likeliest(logits: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the label of the largest logit of each token, (B, T, C) in all, and its probability."""
+    logits = ops.cast(logits, "float32")  # (B, T, C)
+    return ops.cast(ops.argmax(logits, axis=-1), "int32"), ops.max(ops.softmax(logits), axis=-1)
+
+
+def on_best_path(path_scores: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the labels of the best path through the words of a text, and their marginals.
+
+    Args:
+        path_scores: (B, T + C + 1, C + 1), the output of a `CRF`.
+        first: (B, T) bool, True for the first token of each word.
+    """
+    paths = unpacked(path_scores, first)
+    labels, likely = best_path(paths), marginals(paths)  # (B, T), (B, T, C)
+    return labels, ops.sum(ops.one_hot(labels, likely.shape[-1]) * likely, axis=-1)
+
+
+def label_words(outputs: Tensor, word_ids: Tensor, offsets: Tensor, choose: Choose = likeliest) -> Tensors:
     """Label each word by its first token.
 
     Args:
-        logits: (B, T, C).
+        outputs: The model's: logits (B, T, C), or what else `choose` reads.
         word_ids: int32 (B, T), the number of each token's word; -1 for special tokens and padding.
         offsets: int32 (B, T, 2), the place of each token in the text, in code points.
+        choose: Function that returns labels and scores.
 
     Returns:
         `real` (B, T) bool, True for as many places as a row has words; and `label` int32, `start`, `end` int32 and
@@ -39,17 +61,17 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
     >>> {name: ops.convert_to_numpy(words[name])[0, :1].tolist() for name in ("start", "end", "score")}
     {'start': [0], 'end': [5], 'score': [0.5]}
     """
-    logits = ops.cast(logits, "float32")  # (B, T, C)
     padded = ops.pad(word_ids, [[0, 0], [1, 1]], constant_values=-1)  # (B, T + 2)
     first = (word_ids >= 0) & (word_ids != padded[:, :-2])  # (B, T)
     last = (word_ids >= 0) & (word_ids != padded[:, 2:])
     begin, end = true_first(first), true_first(last)  # (B, T) each
+    label, score = choose(outputs, first)  # (B, T) each
     return {
         "real": true_places(first),
-        "label": take_at(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin),
+        "label": take_at(label, begin),
         "start": take_at(offsets[..., 0], begin),
         "end": take_at(offsets[..., 1], end),
-        "score": take_at(ops.max(ops.softmax(logits), axis=-1), begin),
+        "score": take_at(score, begin),
     }
 
 
@@ -93,11 +115,13 @@ def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tenso
     return ops.reshape(sums, ops.shape(first)) / ops.cast(last - first + 1, "float32")
 
 
-def number_tokens(logits: Tensor, encoded: Mapping[str, Any], labels: TokenLabels) -> Tensors:
+def number_tokens(
+    outputs: Tensor, encoded: Mapping[str, Any], labels: TokenLabels, choose: Choose = likeliest
+) -> Tensors:
     """Label words and find entities: the numbers of an answer, whose shapes do not depend on what is found.
 
     Args:
-        logits: (B, T, C).
+        outputs, choose: As for `label_words`.
         encoded: `word_ids` (B, T) and `offsets` (B, T, 2), as for `label_words`.
         labels: The labels of the C classes.
 
@@ -106,7 +130,7 @@ def number_tokens(logits: Tensor, encoded: Mapping[str, Any], labels: TokenLabel
         as a label, and 0. If labels mark entities, for these also `label`, the number of the type, `start`, `end` and
         `score`. And () int32 `num_tokens` and `num_entities`: the most of a row, at least 1.
     """
-    words = label_words(logits, encoded["word_ids"], encoded["offsets"])
+    words = label_words(outputs, encoded["word_ids"], encoded["offsets"], choose)
     found = {f"token_{name}": column for name, column in _padded(words, "label").items()}
     found["num_tokens"] = longest_row(words["real"])
     if labels.scheme is None:

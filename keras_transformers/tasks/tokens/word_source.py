@@ -14,7 +14,9 @@ from keras_transformers.data.sources.rows import Ragged, Rows, tell_cut
 from keras_transformers.tasks.contract.parts import Setup
 from keras_transformers.tasks.inputs.sources import rows_of
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
+from keras_transformers.tasks.tokens.label_steps import LabelSteps
 from keras_transformers.tasks.tokens.token_targets import (
+    NO_TARGET,
     Targets,
     Unit,
     span_targets,
@@ -31,12 +33,14 @@ Words = list[Sequence[str]]
 Placed = tuple[Encoded, list[Unit]]
 
 
-def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
+def token_source(setup: Setup, labels: TokenLabels, steps: LabelSteps | None = None) -> Callable[..., Rows]:
     """Return the source of a token classifier: a `Parts.source`.
 
     Args:
         setup: Setup of the task.
         labels: Labels of the task.
+        steps: The steps between labels that are allowed, if labels are learned as a chain: each word then has one
+            target.
     """
 
     def source(texts: Any, targets: Any, pairs: Any, *, shuffle: bool = True, whole: bool = False) -> Rows:
@@ -52,18 +56,33 @@ def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
         if targets is None:
             return rows
         targets = check_rows(targets, len(texts))
-        given = zip(encoded, units_of(encoded, texts), strict=True)
-        found = _of_words(given, words, targets, labels) if words else _of_spans(given, texts, targets, labels)
+        units = units_of(encoded, texts) if steps is None else map(_alone, units_of(encoded, texts))
+        given = zip(encoded, units, strict=True)
+        found = _of_words(given, words, targets, labels, steps) if words else _of_spans(given, texts, targets, labels)
         if whole:
             check_whole(encoded, found, words, setup.max_length)
         if words:
             _tell_lost(found, words)
-        rows = replace(rows, labels=Ragged.of([row.numbers for row in found]))
+        numbers = [row.numbers if steps is None else _in_order(row.numbers, steps) for row in found]
+        rows = replace(rows, labels=Ragged.of(numbers))
         if shuffle:
             _tell_missing(rows.labels.flat, labels)
         return rows
 
     return source
+
+
+def _alone(units: list[Unit]) -> list[Unit]:
+    """Return the units without further tokens, which are no words of a prediction."""
+    return [unit._replace(others=()) for unit in units]
+
+
+def _in_order(numbers: list[int], steps: LabelSteps) -> list[int]:
+    """Return the targets of a text, without the rests of entities of which words were lost."""
+    places = [place for place, number in enumerate(numbers) if number != NO_TARGET]
+    classes = target_classes(np.array([numbers[place] for place in places], int)).tolist()
+    kept = {places[number] for number in steps.kept(classes)}
+    return [number if place in kept else NO_TARGET for place, number in enumerate(numbers)]
 
 
 def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
@@ -107,7 +126,9 @@ def check_rows(targets: Any, count: int) -> list:
     return rows
 
 
-def _of_words(encoded: Iterable[Placed], words: Words, targets: Sequence, labels: TokenLabels) -> list[Targets]:
+def _of_words(
+    encoded: Iterable[Placed], words: Words, targets: Sequence, labels: TokenLabels, steps: LabelSteps | None
+) -> list[Targets]:
     found = []
     for row, ((one, units), of_text, given) in enumerate(zip(encoded, words, targets, strict=True)):
         if len(of_text) != len(given):
@@ -115,7 +136,10 @@ def _of_words(encoded: Iterable[Placed], words: Words, targets: Sequence, labels
                 f"row {row} has {len(of_text)} words and {len(given)} labels: expected one label per word."
             )
         try:
-            found.append(word_targets(one, units, of_text, [_class(label, labels) for label in given], labels))
+            classes = [_class(label, labels) for label in given]
+            if steps is not None:
+                steps.check(classes)
+            found.append(word_targets(one, units, of_text, classes, labels))
         except ValueError as error:
             raise ValueError(f"row {row}: {error}") from None
     return found

@@ -308,3 +308,14 @@ def test_what_was_traced_goes_with_its_task():
     del subject
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.integration
+def test_labels_of_a_conditional_random_field_are_those_of_predict(task):
+    """Its scores of paths are no logits: there is no logit lens."""
+    plain = task("token_classification")
+    subject = Task("token_classification", plain.config, plain.tokenizer, labels=plain.labels, crf=True)
+    shown = run(subject, Request("a fine film"))
+    tokens = subject.predict(["a fine film"])[0]["tokens"]
+    found = [(place.bars[0].label, pytest.approx(place.bars[0].value, abs=1e-5)) for place in shown.answer.places]
+    assert [(token["label"], token["score"]) for token in tokens] == found and shown.lens is None
