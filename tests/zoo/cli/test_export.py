@@ -70,3 +70,20 @@ def test_small_models_are_not_rounded(folders, tmp_path):
     assert done.exit_code != 0 and "the model has none" in " ".join(done.stderr.split())
     assert invoke("export", folders["classification"], tmp_path / "1", "--compute", "int4").exit_code == 2
     assert not (tmp_path / "1").exists()
+
+
+@pytest.mark.parity
+def test_export_to_onnx(folders, tmp_path):
+    run("export", folders["classification"], tmp_path / "onnx", "--format", "onnx")
+    assert (tmp_path / "onnx" / "onnx" / "model.onnx").is_file() and not [*tmp_path.rglob("*.safetensors")]
+    run("export", folders["classification"], tmp_path / "onnx", "--format", "onnx", "--weights")
+    assert (tmp_path / "onnx" / "model.safetensors").is_file()
+
+
+@pytest.mark.integration
+def test_what_onnx_does_not_hold(folders, tmp_path):
+    for name, options in (("causal_lm", []), ("classification", ["--compiled"])):
+        done = invoke("export", folders[name], tmp_path / "onnx", "--format", "onnx", *options)
+        message = " ".join(done.stderr.split())
+        assert done.exit_code != 0 and ("answer by one pass" in message or "takes no compiled" in message)
+    assert not (tmp_path / "onnx").exists()
