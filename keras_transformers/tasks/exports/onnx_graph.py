@@ -141,7 +141,7 @@ def _outside(name: str, array: np.ndarray, file: BinaryIO) -> Any:
     tensor = TensorProto(name=name, dims=array.shape, data_type=kind, data_location=TensorProto.EXTERNAL)
     for key, value in {"location": WEIGHTS, "offset": file.tell(), "length": array.nbytes}.items():
         tensor.external_data.add(key=key, value=str(value))
-    file.write(memoryview(array).cast("B"))
+    file.write(array.data)
     return tensor
 
 
