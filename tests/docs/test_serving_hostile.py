@@ -44,6 +44,8 @@ ABSURD = [
 ]  # fmt: skip
 STOPS = {"a million": ["ab"] * MEGABYTE, "a long one": ["a" * MEGABYTE]}
 
+COLUMNS = ("input_ids", "attention_mask", "token_type_ids")
+
 Answer = dict[str, np.ndarray]
 
 
@@ -67,6 +69,8 @@ def ask(signature: Any, texts: list, **options: Any) -> Answer:
             # Two equal choices would be as likely: either could be the answer.
             pairs = [["", ""] if name == "stop" else [text, "It rained."] for text in texts]
             value = np.array(pairs, object).reshape(-1, 2)
+        if name in COLUMNS:
+            value = np.ones((len(texts), *[3] * (spec.shape.rank - 1)), "int32")
         inputs[name] = tf.constant(options.get(name, value), spec.dtype)
     return {name: value.numpy() for name, value in signature(**inputs).items()}
 

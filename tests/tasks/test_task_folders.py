@@ -9,6 +9,7 @@ import every_task
 import numpy as np
 import pytest
 import tiny
+from exports import warm_up_requests
 
 import zoo
 
@@ -92,3 +93,13 @@ def test_the_signature_of_ids(tmp_path, options):
     found = loaded.signatures["ids"](**{name: tf.constant(value) for name, value in columns.items()})["logits"]
     expected = [[*row["probabilities"].values()] for row in task.predict(texts)]
     assert tiny.softmax(found.numpy()) == pytest.approx(np.array(expected), abs=1e-5)
+
+
+@pytest.mark.integration
+def test_warm_up_requests_of_ids(tmp_path):
+    import tensorflow as tf
+
+    every_task.make("multiple_choice").export(tmp_path / "1")
+    requests = dict(warm_up_requests(tmp_path / "1"))
+    found = tf.saved_model.load(str(tmp_path / "1")).signatures["ids"](**requests["ids"])
+    assert {name: value.shape for name, value in found.items()} == {"logits": (1, 1)}  # a text with one choice

@@ -128,7 +128,7 @@ def chunk_scores(query: Tensor, key: Tensor, distances: Distances) -> Tensor:
     # A block's distances begin t before those of the block on its left.
     vectors = ops.pad(distances.queries, [[0, 0], [0, 0], [missing, 0], [0, 0]])  # (1, N, (C + 1) * t, H)
     starts = ops.flip(ops.arange(blocks, dtype="int32")) * size  # (C,)
-    places = starts[:, None] + ops.arange(2 * size, dtype="int32")  # (C, 2 * t)
+    places = ops.expand_dims(starts, 1) + ops.arange(2 * size, dtype="int32")  # (C, 2 * t)
     of_keys = _diagonals(_products(key, ops.take(vectors, places, axis=2)), size, size)  # (B, N, C, t keys, t queries)
     of_keys = ops.reshape(ops.transpose(of_keys, (0, 1, 4, 2, 3)), (batch, heads, size, blocks * size))
     return _of_queries(query, distances, keys) + of_keys[..., :keys]

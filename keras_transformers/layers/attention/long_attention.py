@@ -176,7 +176,7 @@ def _add_rows(sums, part, first):
 
     batch, heads, length, last = ops.shape(sums)
     rows = first + ops.arange(ops.shape(part)[2], dtype="int32")  # (W,)
-    rows = ops.arange(batch * heads, dtype="int32")[:, None] * length + rows  # (B * K, W)
+    rows = ops.expand_dims(ops.arange(batch * heads, dtype="int32"), 1) * length + rows  # (B * K, W)
     flat = ops.reshape(sums, (batch * heads * length, last))  # (B * K * S, H)
     flat = tf.tensor_scatter_nd_add(flat, ops.reshape(rows, (-1, 1)), ops.reshape(part, (-1, last)))
     return ops.reshape(flat, (batch, heads, length, last))

@@ -14,6 +14,7 @@ from family_cases import CASES, KINDS
 from onnx_clients import TEXTS, Client, entities
 
 from keras_transformers.tasks import Task
+from keras_transformers.tasks.contract.from_ids import FromIds
 from keras_transformers.tasks.exports import onnx_graph
 from keras_transformers.training.lora import add_lora
 
@@ -224,3 +225,16 @@ def test_an_export_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="computes other logits than the model"):
         exported(shuffled(task), tmp_path / "onnx")
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_an_operation_that_onnx_lacks(tmp_path):
+    class Bessel(keras.layers.Layer):
+        def call(self, inputs):
+            import tensorflow as tf
+
+            return tf.math.bessel_i0(tf.cast(inputs, "float32"))
+
+    tokens = keras.Input((None,), dtype="int32", name="token_ids")
+    model = keras.Model({"token_ids": tokens}, {"logits": Bessel()(tokens)})
+    with pytest.raises(ValueError, match=r'an operation that format="onnx" cannot hold.*BesselI0'):
+        onnx_graph.write_onnx(tmp_path, FromIds(model, 0))

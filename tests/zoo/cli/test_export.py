@@ -99,3 +99,20 @@ def test_options_of_other_formats_are_refused(options, message, folders, tmp_pat
     done = invoke("export", folders["classification"], tmp_path / "out", *options)
     assert done.exit_code != 0 and message in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parity
+def test_export_to_onnx(folders, tmp_path):
+    run("export", folders["classification"], tmp_path / "onnx", "--format", "onnx")
+    assert (tmp_path / "onnx" / "onnx" / "model.onnx").is_file() and not [*tmp_path.rglob("*.safetensors")]
+    run("export", folders["classification"], tmp_path / "onnx", "--format", "onnx", "--weights")
+    assert (tmp_path / "onnx" / "model.safetensors").is_file()
+
+
+@pytest.mark.integration
+def test_what_onnx_does_not_hold(folders, tmp_path):
+    for name, options in (("causal_lm", []), ("classification", ["--compiled"])):
+        done = invoke("export", folders[name], tmp_path / "onnx", "--format", "onnx", *options)
+        message = " ".join(done.stderr.split())
+        assert done.exit_code != 0 and ("answer by one pass" in message or "takes no compiled" in message)
+    assert not (tmp_path / "onnx").exists()
