@@ -87,7 +87,7 @@ def test_warm_up_requests_are_of_every_length(task, folder):
     requests: dict[str, list] = {}
     for name, inputs in warm_up_requests(folder):
         requests.setdefault(name, []).append({key: value.numpy() for key, value in inputs.items()})
-    assert {*requests} == {"serving_default", "pair", "serving_default_uncompiled", "pair_uncompiled"}
+    assert {*requests} == {"serving_default", "pair", "serving_default_uncompiled", "pair_uncompiled", "ids"}
     for name in ("serving_default", "pair"):
         assert {*padded_sizes(task, name, requests[name])} == {*compiled_lengths(task.max_length)}
 
