@@ -17,11 +17,11 @@ import zoo
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "tflite"}, r"format must be one of \['saved_model', 'onnx'\]: received 'tflite'"),
+        ({"format": "tflite"}, r"format must be one of \['saved_model', 'onnx', 'litert'\]: received 'tflite'"),
         ({"format": None}, "format must be one of"),
-        ({"format": "onnx", "frozen": True}, "takes no frozen, which are options of a SavedModel"),
+        ({"format": "onnx", "frozen": True}, "takes no frozen: its options are"),
         ({"format": "onnx", "weights": 1}, "weights must be True or False: received 1"),
-        ({"weights": True}, 'weights=True is of format="onnx"'),
+        ({"weights": True}, "weights: only with format='onnx' or 'litert'"),
     ],
 )
 def test_wrong_options(tmp_path, options, message):
