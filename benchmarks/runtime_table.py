@@ -5,8 +5,9 @@
 minilm_mini_en classifies messages, fine-tuned on the bundled sample first, and gives vectors. The texts are messages,
 and others made to be hard: accents, emoji, scripts of the world, marks, control characters, very long words. An answer
 is the same if the label is that of `task.predict`; a vector, if its cosine with that of `task.embed` is above 0.999.
-Runtimes that take ids get them from the `tokenizers` library. Milliseconds are of one thread, by the clock, for 1 and for 32 messages,
-medians of interleaved turns: read the ratios. Prints a table in Markdown; `--log` appends the rows as JSON lines.
+Runtimes that take ids get them from the `tokenizers` library. Milliseconds are of one thread, by the clock, for 1 and
+for 32 messages, medians of interleaved turns: read the ratios. Prints a table in Markdown; `--log` appends the rows as
+JSON lines.
 """
 
 from __future__ import annotations
