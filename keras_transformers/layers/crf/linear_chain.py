@@ -65,6 +65,8 @@ class CRF(Layer):
         check_positive(scale=scale)
         self.supports_masking, self.autocast = True, False
         self.scale, self.initializer = scale, initializer
+        if not isinstance(forbidden, (list, tuple, np.ndarray)):
+            raise ValueError(f"forbidden must be a list of pairs of labels: received {forbidden!r}.")
         self.forbidden = [_pair(pair) for pair in forbidden]
 
     def build(self, scores_shape):

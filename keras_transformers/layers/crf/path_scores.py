@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 from keras import ops
 
 from keras_transformers.layers.attention.masks import true_first
@@ -19,6 +20,7 @@ from keras_transformers.layers.core.gather import take_at
 from keras_transformers.utils.tensor_types import Tensor
 
 NEVER = -1e30  # of steps that no path has; sums of some hundreds of them are finite in float32
+LEAST = float(np.finfo(np.float32).min)  # a maximum of nothing is none on TensorFlow: batches may be empty
 NO_LABEL = -1
 
 
@@ -65,7 +67,8 @@ def unpacked(path_scores: Tensor, real: Tensor | None = None) -> PathScores:
         ValueError: It is no tensor of packed scores.
     """
     path_scores = ops.cast(path_scores, "float32")
-    if len(path_scores.shape) != 3 or path_scores.shape[-1] is None or path_scores.shape[-1] < 2:
+    is_known = len(path_scores.shape) == 3 and path_scores.shape[-1] is not None and path_scores.shape[-1] > 1
+    if not is_known or (path_scores.shape[1] is not None and path_scores.shape[1] < path_scores.shape[-1]):
         raise ValueError(
             "expected the output of a `CRF` layer, (batch, length + labels + 1, labels + 1): received a tensor of "
             f"shape {tuple(path_scores.shape)}."
@@ -150,7 +153,7 @@ def best_path(paths: PathScores) -> Tensor:
     def best_rest(after: tuple, position: Tensor) -> tuple:
         (rest, _), (labels, real) = after, _parts(position)
         scores = steps + (labels + rest)[:, None]  # (B, K, K)
-        nearest = ops.where(real, ops.max(scores, axis=-1), rest)  # (B, K)
+        nearest = ops.where(real, ops.max(scores, axis=-1, initial=LEAST), rest)  # (B, K)
         after = nearest, ops.where(real, ops.cast(ops.argmax(scores, axis=-1), "int32"), here)
         return after, after
 
@@ -226,7 +229,7 @@ def _backward(paths: PathScores) -> Tensor:
 
 
 def _less_largest(sums: Tensor) -> tuple[Tensor, Tensor]:
-    largest = ops.max(sums, axis=-1, keepdims=True)
+    largest = ops.max(sums, axis=-1, keepdims=True, initial=LEAST)
     return sums - largest, largest
 
 

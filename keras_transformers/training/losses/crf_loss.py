@@ -21,8 +21,8 @@ def path_cross_entropy(labels: Tensor, path_scores: Tensor, has_parts: bool = Fa
         has_parts: As for `CRFLoss`.
 
     Returns:
-        float32 (B, T), whose sum over the targets of a text is its negative log-likelihood; and booleans (B, T), True
-        where there is a target.
+        float32 (B, T), whose sum over the targets of a text is its negative log-likelihood, NaN for a text with a label
+        beyond the last one; and booleans (B, T), True where there is a target.
 
     Example:
 
@@ -31,8 +31,10 @@ def path_cross_entropy(labels: Tensor, path_scores: Tensor, has_parts: bool = Fa
     1.3863
     """
     labels, is_target = chain_labels(labels, path_scores, has_parts)  # (B, T) each
-    paths = unpacked(path_scores, labels >= 0)
-    values = log_partition(paths) - path_score(paths, labels)  # (B,)
+    paths, last = unpacked(path_scores, labels >= 0), path_scores.shape[-1] - 2
+    values = log_partition(paths) - path_score(paths, ops.minimum(labels, last))  # (B,)
+    is_known = ops.all(ops.logical_or(labels <= last, ops.logical_not(paths.real)), axis=1)  # (B,)
+    values = ops.where(is_known, values, float("nan"))
     real = paths.real & is_target  # (B, T)
     count = ops.sum(ops.cast(real, "float32"), axis=1)  # (B,)
     each = ops.expand_dims(values / ops.maximum(count, 1.0), 1)  # (B, 1)

@@ -58,6 +58,9 @@ def randomize_built() -> CRF:
     ("make", "message"),
     [
         (lambda: CRF(forbidden=[(0, 1, 2)]), "pairs of labels"), (lambda: CRF(forbidden=[(0, -2)]), "pairs of labels"),
+        (lambda: CRF(forbidden=5), "list of pairs of labels: received 5"),
+        (lambda: CRF(forbidden=None), "received None"),
+        (lambda: Viterbi()(np.zeros((2, 2, 5))), "expected the output of a `CRF` layer"),
         (lambda: CRF(forbidden=[3]), "received 3"), (lambda: CRF(forbidden=["ab"]), "received 'ab'"),
         (lambda: CRF(forbidden=[(0, C)])(SCORES), r"the pair \[0, 3\]: there are the labels 0 to 2"),
         (lambda: CRF()(SCORES[0]), "Add the axis"), (lambda: CRF()(MASK[..., None]), "floating-point"),
@@ -72,6 +75,13 @@ def randomize_built() -> CRF:
 def test_what_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_an_empty_batch():
+    paths = CRF()(np.zeros((0, 4, C), "float32"))
+    assert tuple(paths.shape) == (0, 4 + C + 1, C + 1)
+    assert tuple(Viterbi()(paths).shape) == (0, 4)
+    assert float(CRFLoss()(np.zeros((0, 4), int), paths)) == 0.0
 
 
 def test_one_label_and_one_position():

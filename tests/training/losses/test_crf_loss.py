@@ -36,6 +36,13 @@ def test_divides_by_words(scores):
     assert float(CRFLoss()(LABELS[2:], scores[2:])) == 0.0
 
 
+@pytest.mark.parametrize("label", [C, C + 1, 10_000])
+def test_a_label_beyond_the_last_one_is_nan(scores, label):
+    labels = np.where(LABELS == 3, label, LABELS)
+    assert np.isnan(float(CRFLoss()(labels, scores)))
+    assert np.isfinite(float(CRFLoss()(labels[:1], scores[:1])))
+
+
 def test_further_parts_are_of_the_chain_and_no_words(scores):
     parts = np.where((LABELS >= 0) & (np.arange(T) == 1), -2 - LABELS, LABELS)  # the second column
     expected = -likelihoods(scores, LABELS).sum() / 4
