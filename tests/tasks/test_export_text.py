@@ -79,7 +79,7 @@ def test_the_model_of_a_task_is_exported_as_the_task_is(tmp_path):
     task.compile()
     export_text(task.model, task.tokenizer, tmp_path / "own", labels=tiny.NAMES, max_length=16)
     task.export(tmp_path / "task")
-    assert sorted(signatures(tmp_path / "own")) == sorted(signatures(tmp_path / "task"))
+    assert {*signatures(tmp_path / "own"), "ids"} == {*signatures(tmp_path / "task")}
     for pairs in (None, TEXTS[::-1]):
         own, its = ask(tmp_path / "own", TEXTS, pairs), ask(tmp_path / "task", TEXTS, pairs)
         assert own.keys() == its.keys()

@@ -100,7 +100,7 @@ def test_the_warm_up_of_a_short_model_is_answered(tmp_path):
     Task("classification", tiny.config(max_length=8), tiny.tokenizer(), labels=NLI["three"]).export(folder)
     signatures = tf.saved_model.load(str(folder)).signatures
     requests = [*warm_up_requests(folder)]
-    assert [name for name, _ in requests] == ["serving_default", "pair", "zero_shot"]
+    assert [name for name, _ in requests] == ["serving_default", "pair", "zero_shot", "ids"]
     for name, inputs in requests:
         assert signatures[name](**inputs)["probabilities"].shape[0] == 1
 
@@ -110,7 +110,7 @@ def test_a_model_too_short_for_its_template(tmp_path):
     task = Task("classification", tiny.config(max_length=7), tiny.tokenizer(), labels=NLI["three"])
     with pytest.warns(UserWarning, match="export has no signature 'zero_shot': the label in its template has 4 tokens"):
         task.export(tmp_path / "1")
-    assert [name for name, _ in warm_up_requests(tmp_path / "1")] == ["serving_default", "pair"]
+    assert [name for name, _ in warm_up_requests(tmp_path / "1")] == ["serving_default", "pair", "ids"]
     with pytest.raises(ValueError, match="max_length=7 leaves 4 for it and the text: received 'This example is film"):
         task.zero_shot(["a"], ["film"])
     assert task.zero_shot(["a"], ["film"], template="{}")[0]["label"] == "film"

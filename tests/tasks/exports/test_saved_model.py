@@ -58,7 +58,7 @@ def as_text(texts):
 @pytest.mark.integration
 @pytest.mark.parametrize("pairs", [None, list(reversed(HOSTILE))], ids=["text", "pair"])
 def test_exported_is_in_process(task, signatures, pairs):
-    assert sorted(signatures) == ["labels", "pair", "serving_default"]
+    assert sorted(signatures) == ["ids", "labels", "pair", "serving_default"]
     answer = ask(signatures["serving_default" if pairs is None else "pair"], HOSTILE, pairs)
     expected = task.predict(as_text(HOSTILE), pairs and as_text(pairs))
     assert [label.decode() for label in answer["label"]] == [row["label"] for row in expected]
@@ -183,7 +183,7 @@ def test_masked_lm(tmp_path):
 @pytest.mark.integration
 def test_warm_up_requests_are_answered(folder, signatures):
     requests = [*warm_up_requests(folder)]
-    assert [name for name, _ in requests] == ["serving_default", "pair"]
+    assert [name for name, _ in requests] == ["serving_default", "pair", "ids"]
     for name, inputs in requests:
         assert signatures[name](**inputs)["probabilities"].shape == (1, 2)
 
