@@ -21,8 +21,7 @@ from keras_transformers.tasks.exports.rounding_loss import (
     MOST,
     Loss,
     Program,
-    check_data,
-    columns_of,
+    checked_data,
     computed_by,
     rounding_loss,
 )
@@ -40,7 +39,7 @@ class GraphOptions(NamedTuple):
     length: int | None = None
     mediapipe: bool = False
     validation_data: Any = None
-    max_loss: float = MOST
+    max_loss: float | None = None
 
 
 Programs = Callable[[], tuple[Program, Program]]  # in float32, and rounded
@@ -91,8 +90,7 @@ def export_graph(task: Any, folder: str | os.PathLike, format: str, given: Mappi
             f"format={format!r} takes no {', '.join(unknown)}: its options are {[*known.options, *COMMON]}. Leave it "
             "out."
         )
-    options = GraphOptions(**given)
-    _check_options(task, format, options)
+    options = _checked(task, format, GraphOptions(**given))
     check_exportable()
     known.check(task, options)
 
@@ -108,17 +106,18 @@ def export_graph(task: Any, folder: str | os.PathLike, format: str, given: Mappi
     save_task(task, folder, "float32", None, Graphs(known.marker, write, options.weights))
 
 
-def check_measured(task: Any, data: Any, most: Any) -> None:
-    """Raise a `ValueError` if a task cannot be measured on data: see `rounding_loss.check_data`."""
-    check_data(task, data, most)
-    if data is not None:
-        evaluation_set(task, columns_of(data), {})
+def checked_measure(task: Any, data: Any, most: Any) -> list[Any] | None:
+    """Return the columns of validation data, checked: see `rounding_loss.checked_data`."""
+    columns = checked_data(task, data, most)
+    if columns is not None:
+        evaluation_set(task, columns, {})
+    return columns
 
 
-def told_loss(task: Any, scopes: Iterable[AbstractContextManager], data: Any, most: float) -> Loss:
-    """Print and return what rounding costs; raise a `ValueError` if it is more than `most`."""
+def told_loss(task: Any, scopes: Iterable[AbstractContextManager], data: list[Any], most: float | None) -> Loss:
+    """Print and return what rounding costs; raise a `ValueError` if it is more than `most`, by default a point."""
     loss = rounding_loss(task, scopes, data)
-    loss.check(most)
+    loss.check(MOST if most is None else most)
     print(loss.describe())
     return loss
 
@@ -137,7 +136,8 @@ def _check_task(task: Any, format: str) -> None:
         )
 
 
-def _check_options(task: Any, format: str, options: GraphOptions) -> None:
+def _checked(task: Any, format: str, options: GraphOptions) -> GraphOptions:
+    """Return the options, with validation data as columns; raise a `ValueError` for one that is out of range."""
     for name in ("weights", "mediapipe"):
         if not isinstance(value := getattr(options, name), bool):
             raise ValueError(f"{name} must be True or False: received {shown(value)}.")
@@ -153,4 +153,5 @@ def _check_options(task: Any, format: str, options: GraphOptions) -> None:
         )
     if options.validation_data is not None and options.quantize is None:
         raise ValueError('validation_data measures what rounding costs: give quantize="int8", or leave it out.')
-    check_measured(task, options.validation_data, options.max_loss)
+    columns = checked_measure(task, options.validation_data, options.max_loss)
+    return options._replace(validation_data=columns)

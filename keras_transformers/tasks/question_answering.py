@@ -212,7 +212,7 @@ def _signature(model: keras.Model, windows: Windows, max_windows: int, options: 
     def write(found: Tensors, questions: Any, contexts: Any) -> Tensors:
         return {**write_answers(found, contexts), "truncated": found["truncated"]}
 
-    return Signature(("question", "context"), read, answer, write)
+    return Signature(("question", "context"), read, answer, write, windows=True)
 
 
 def _scorer(setup: Setup, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., AnswerScorer]:

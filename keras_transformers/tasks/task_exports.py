@@ -10,13 +10,13 @@ from typing import Any
 
 from keras_transformers.tasks.answers.services import check_compute
 from keras_transformers.tasks.contract.forwarded import check_process, find_section, with_section
-from keras_transformers.tasks.exports.rounding_loss import MOST, with_int8
-from keras_transformers.tasks.graph_exports import FORMATS, check_measured, export_graph, has_ids, told_loss
+from keras_transformers.tasks.exports.rounding_loss import with_int8
+from keras_transformers.tasks.graph_exports import FORMATS, checked_measure, export_graph, has_ids, told_loss
 from keras_transformers.training.lora import merged
 from keras_transformers.utils.untrusted import shown
 
 SAVED_MODEL = "saved_model"
-MEASURED = {"validation_data": None, "max_loss": MOST}  # options of all formats, and their defaults
+MEASURED = "validation_data", "max_loss"  # options of all formats
 HELP = """
 Token ids:
     Without `compute`, the signature `ids` takes int32 `input_ids`, `attention_mask` and, of a model with segments,
@@ -56,7 +56,7 @@ def export_method(task: Any) -> Callable[..., None]:
             raise ValueError(f"format must be one of {[SAVED_MODEL, *FORMATS]}: received {shown(format)}.")
         if format != SAVED_MODEL:
             return export_graph(task, folder, format, {**{repr(value): value for value in arguments}, **options})
-        data, most = (options.pop(name, default) for name, default in MEASURED.items())
+        data, most = (options.pop(name, None) for name in MEASURED)
         if given := sorted(options.keys() & GRAPH_OPTIONS.parameters.keys()):
             raise ValueError(
                 f"{', '.join(given)}: only with format={' or '.join(map(repr, FORMATS))}. Leave out, or give a format."
@@ -71,7 +71,7 @@ def export_method(task: Any) -> Callable[..., None]:
 
 def _graph_options(
     *, format: str = SAVED_MODEL, weights: bool = False, quantize: str | None = None, length: int | None = None,
-    mediapipe: bool = False, validation_data: Any = None, max_loss: float = MOST,
+    mediapipe: bool = False, validation_data: Any = None, max_loss: float | None = None,
 ) -> None:  # fmt: skip
     """Do nothing: the options of graphs, for the signature of `export`."""
 
@@ -79,14 +79,14 @@ def _graph_options(
 def _measure(task: Any, compute: Any, data: Any, most: Any) -> None:
     """Print the metrics of a task before and after the rounding of a SavedModel; refuse too large a loss."""
     check_compute(compute)
-    if data is None:
-        return
-    if compute is None:
+    if data is not None and compute is None:
         raise ValueError('validation_data measures what rounding costs: give compute="int8", or leave it out.')
-    check_measured(task, data, most)
+    columns = checked_measure(task, data, most)
+    if columns is None:
+        return
     scopes = nullcontext(), with_int8(task.model, task.config, task.max_length)
     with merged(task.model):
-        told_loss(task, scopes, data, most)
+        told_loss(task, scopes, columns, most)
 
 
 GRAPH_OPTIONS = inspect.signature(_graph_options, eval_str=True)

@@ -60,7 +60,8 @@ Validation = Annotated[
     ),
 ]
 MaxLoss = Annotated[
-    float, Option(help="Largest loss of the main metric by rounding, 0.01 for a point; more is an error.")
+    float | None,
+    Option(help="Largest loss of the main metric by rounding, a point (0.01) by default."),
 ]
 
 
@@ -87,7 +88,7 @@ def export(
     length: Length = None,
     mediapipe: MediaPipe = False,
     validation: Validation = None,
-    max_loss: MaxLoss = 0.01,
+    max_loss: MaxLoss = None,
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
@@ -108,7 +109,8 @@ def export(
     options |= _given(mediapipe=mediapipe) | {"format": format}
     if validation is not None:
         rows = examples_of(task.kind, validation, columns, task.parts.attributes.get("problem"))
-        options |= {"validation_data": rows, "max_loss": max_loss}
+        options["validation_data"] = rows
+    options |= _given(max_loss=max_loss)
     with step(f"export {folder}"):
         task.export(folder, **options)
 

@@ -68,8 +68,8 @@ def with_uncompiled(signatures: Mapping[str, Signature]) -> dict[str, Signature]
 
 
 def takes_single_texts(signature: Signature) -> bool:
-    """Return whether each input of a signature is one string a row: no list of labels or choices."""
-    return not signature.shared and set(signature.ranks) == {1}
+    """Return whether a signature reads one string a row for each input, as one row: no list of labels or choices."""
+    return not signature.shared and not signature.windows and set(signature.ranks) == {1}
 
 
 def check_fixed_sizes(functions: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -80,7 +80,10 @@ def check_fixed_sizes(functions: Mapping[str, Any], names: Sequence[str]) -> Non
         names: Names of the signatures that are compiled.
     """
     if not names:
-        raise ValueError(f"compiled=True is for single texts: {', '.join(functions)} take lists. Leave compiled out.")
+        raise ValueError(
+            f"compiled=True is for single texts, read at once: {', '.join(functions)} take lists, or read windows of a "
+            "text. Leave compiled out."
+        )
     for name in names:
         outputs = functions[name].get_concrete_function().structured_outputs
         if open_ended := [key for key, output in outputs.items() if None in output.shape[1:]]:

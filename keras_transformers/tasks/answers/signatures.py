@@ -35,6 +35,7 @@ class Signature(NamedTuple):
     compute: Callable[[Any], Tensors]  # from these to numbers; no shape depends on values
     write: Callable[..., Tensors] = as_computed  # from the numbers and the inputs to the named tensors
     ranks: tuple[int, ...] = (1, 1)  # of the inputs: 1 for one string a row, 2 for several, padded with empty ones
+    windows: bool = False  # whether a text is read in several rows, of a number that XLA cannot know
     shared: int = 0  # how many of the last inputs are no rows: all rows are read with all their strings
 
     def run(self, reader: Reader, *columns: Any) -> Tensors:

@@ -15,6 +15,7 @@ from keras import ops
 
 from keras_transformers.tasks.contract.from_ids import FromIds, Tensors
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.untrusted import shown
 
 PARSER = "1.1.0"  # the oldest version of a parser that knows the tokenizer's description
 FILES = VOCABULARY, LABELS = "vocab.txt", "labels.txt"
@@ -54,6 +55,11 @@ def check_task(task: Any) -> None:
     if len(answers.from_ids.names) < len(INPUTS):
         raise ValueError(
             f"MediaPipe gives three inputs, and this {task.config.family} has no segments: leave mediapipe out."
+        )
+    if broken := [name for name in answers.labels if name.splitlines() != [name]]:
+        raise ValueError(
+            f"mediapipe=True writes a label a line, and {shown(broken)} are empty or have line breaks: rename them, or "
+            "leave mediapipe out."
         )
     _check_tokenizer(task.tokenizer)
 

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from numbers import Real
 from typing import Any, NamedTuple
 
 import keras
@@ -15,6 +16,7 @@ from keras import ops
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.contract.from_ids import COLUMNS
 from keras_transformers.tasks.exports.int8 import Int8Weights
+from keras_transformers.tasks.inputs.sources import kept
 from keras_transformers.utils.untrusted import shown
 
 Program = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # from inputs to outputs by name, batch first
@@ -54,18 +56,25 @@ class Loss(NamedTuple):
             )
 
 
-def check_data(task: Any, data: Any, most: Any) -> None:
-    """Raise a `ValueError` if a task cannot be measured on data, before any work.
+def checked_data(task: Any, data: Any, most: Any) -> list[Any] | None:
+    """Return texts, labels and pairs that can be read twice, or None for no measure.
 
     Args:
         task: A `Task`.
         data: `(texts, labels)` or `(texts, labels, pairs)`, or a dict of these; None for no measure.
-        most: The largest loss.
+        most: The largest loss; None where it is not given.
+
+    Raises:
+        ValueError: A task cannot be measured on the data, or there is a largest loss without data.
     """
-    if isinstance(most, bool) or not isinstance(most, (int, float)) or math.isnan(most) or most < 0:
+    if most is None:
+        most = MOST
+    elif data is None:
+        raise ValueError("max_loss is a limit for what validation_data measures: give both, or leave it out.")
+    if isinstance(most, bool) or not isinstance(most, Real) or math.isnan(most) or most < 0:
         raise ValueError(f"max_loss is a number of at least 0, 0.01 for a point: received {shown(most)}.")
     if data is None:
-        return
+        return None
     is_known = {*data} <= {*ROWS} and "texts" in data if isinstance(data, dict) else isinstance(data, (tuple, list))
     if not is_known or not 1 <= len(data) <= 3:
         raise ValueError(
@@ -73,29 +82,25 @@ def check_data(task: Any, data: Any, most: Any) -> None:
         )
     if more := sorted({*task.model.input} - {*COLUMNS.values()}):
         raise ValueError(f"{task.name} is not measured by token ids alone: it needs {more}. Leave validation_data out.")
+    rows = data if isinstance(data, dict) else dict(zip(ROWS, data, strict=False))
+    return [kept(rows.get(name)) for name in ROWS]
 
 
-def rounding_loss(task: Any, scopes: Iterable[AbstractContextManager], data: Any) -> Loss:
+def rounding_loss(task: Any, scopes: Iterable[AbstractContextManager], data: list[Any]) -> Loss:
     """Return the metrics of a task in two scopes, where other programs or other weights compute.
 
     Args:
         task: A `Task`.
         scopes: The one in float32, and the rounded one: see `computed_by` and `with_int8`.
-        data: As for `check_data`.
+        data: Result of `checked_data`.
     """
     before, after = (_measured(task, scope, data) for scope in scopes)
     names = [name for judge in (*JUDGES, task.parts.judged_by) for name in before if name.endswith(judge)]
     return Loss(before, after, [*names, *before][0])
 
 
-def columns_of(data: Any) -> list[Any]:
-    """Return the texts, labels and pairs of validation data."""
-    rows = data if isinstance(data, dict) else dict(zip(ROWS, data, strict=False))
-    return [rows.get(name) for name in ROWS]
-
-
-def _measured(task: Any, scope: AbstractContextManager, data: Any) -> dict[str, float]:
-    texts, labels, pairs = columns_of(data)
+def _measured(task: Any, scope: AbstractContextManager, data: list[Any]) -> dict[str, float]:
+    texts, labels, pairs = data
     with scope:
         found = task.evaluate(texts, labels, pairs=pairs, verbose=0)
     return {name: float(value) for name, value in found.items() if np.ndim(value) == 0}

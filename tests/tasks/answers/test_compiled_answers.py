@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import every_task
 import keras
 import numpy as np
 import pytest
@@ -75,12 +76,22 @@ def test_generated_texts_are_the_same():
 
 
 @pytest.mark.integration
-def test_answers_of_any_size_are_refused_and_nothing_changes():
-    task = Task("token_classification", tiny.config(), tiny.tokenizer(), labels=["O", "B-x"])
-    with pytest.raises(ValueError, match="depends on the text"):
+@pytest.mark.parametrize("name", [name for name in every_task.NAMES if name not in ("causal_lm", "seq2seq_lm")])
+def test_each_task_answers_or_refuses_and_changes_nothing(name):
+    task = every_task.make(name)
+    columns = {"question_answering": (["a day"], ["a warm day"]), "ranking": (["a day"], ["a warm day"])}
+    columns["multiple_choice"] = (["a day"], [["a warm day", "a film"]])
+    texts = columns.get(name, (["a warm day"],))
+    expected = task.predict(*texts)
+    try:
         task.compiled = True
-    assert task.compiled is False
-    assert task.predict(["a warm day"])[0]["tokens"]
+    except ValueError as error:
+        assert "Leave compiled out" in str(error)
+        assert task.compiled is False
+        assert name in ("token_classification", "question_answering", "multiple_choice", "masked_lm", "pretraining",
+                        "replaced_tokens")  # fmt: skip
+    for value, other in zip(*map(keras.tree.flatten, (task.predict(*texts), expected)), strict=True):
+        assert value == other if isinstance(other, str) else value == pytest.approx(other, abs=1e-5)
 
 
 @pytest.mark.parametrize("value", ["yes", 1, None])

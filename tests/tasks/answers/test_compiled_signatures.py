@@ -114,6 +114,7 @@ def test_requests_count_the_tokens_of_prompts():
     [
         ("token_classification", "in the signature 'serving_default' depends on the text"),
         ("multiple_choice", "take lists"),
+        ("question_answering", "read windows of a text"),
     ],
 )
 def test_answers_of_any_size_are_refused(name, told, tmp_path):

@@ -133,6 +133,8 @@ def test_mediapipe_embeds_texts(tmp_path):
     ("make", "message"),
     [
         (lambda: tiny.classifier(problem="multi_label"), "with one label a text and for sentence_embedding"),
+        (lambda: tiny.classifier(labels=["a\nb", "c"]), r"a label a line, and \['a\\nb'\] are empty or have line"),
+        (lambda: tiny.classifier(labels=["a", "y\r"]), "have line breaks"),
         (lambda: every_task.make("question_answering"), "received question_answering. Leave it out"),
         (lambda: every_task.make("multiple_choice"), "received multiple_choice"),
         (

@@ -57,6 +57,8 @@ def test_the_metrics_are_printed_and_kept(format, tmp_path, capsys):
     task = trained()
     task.export(tmp_path / "out", format=format, quantize="int8", validation_data=DATA)
     assert "| accuracy | 1.0000 | 1.0000 |" in capsys.readouterr().out
+    task.export(tmp_path / "out", format=format, quantize="int8", validation_data=[*map(iter, DATA)])
+    assert "| accuracy | 1.0000 | 1.0000 |" in capsys.readouterr().out
     card = tmp_path / "out" / "README.md"
     assert "| accuracy | 1.0000 | 1.0000 |" in card.read_text()
     assert is_unedited(card)
@@ -100,6 +102,10 @@ def test_a_saved_model_is_measured(tmp_path, capsys):
     ("options", "message"),
     [
         ({"validation_data": DATA}, 'give compute="int8", or leave it out'),
+        ({"max_loss": 0.1}, "max_loss is a limit for what validation_data measures"),
+        ({"compute": "int8", "max_loss": 0}, "give both, or leave it out"),
+        ({"format": "onnx", "quantize": "int8", "max_loss": 0}, "give both, or leave it out"),
+        ({"format": "litert", "quantize": "int8", "validation_data": DATA, "max_loss": True}, "received True"),
         ({"quantize": "int8"}, "quantize: only with format='onnx' or 'litert'"),
         ({"format": "litert", "validation_data": DATA}, 'give quantize="int8"'),
         ({"format": "litert", "quantize": "int4"}, r"one of \['int8', 'float16'\], or None: received 'int4'"),
