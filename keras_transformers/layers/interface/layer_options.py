@@ -135,8 +135,8 @@ def _serialized(value: Any) -> Any:
         return keras.saving.get_registered_name(value)
     if inspect.isclass(value) and issubclass(value, MADE_BY_KERAS):
         value = value()
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
     if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuse it in `save`
         return value
     try:

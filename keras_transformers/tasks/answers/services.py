@@ -54,8 +54,8 @@ class Compiling:
     """Answers that XLA computes in this process, if `compiled` is set: single texts, and generated ones.
 
     As with `compiled` of `export`, a single text is padded to one of a few lengths, and the rows and lengths of
-    generated texts to powers of two. The first text of each size takes some seconds more. On JAX, XLA computes all
-    answers in any case.
+    generated texts to powers of two. The first text of each size takes some seconds more. Samples are others, as XLA
+    draws other numbers from a seed. On JAX, XLA computes all answers in any case.
     """
 
     _compiled = False

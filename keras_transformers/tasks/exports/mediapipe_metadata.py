@@ -34,7 +34,7 @@ def check_task(task: Any) -> None:
         ValueError: MediaPipe has no such task or tokenizer.
 
     Warns:
-        UserWarning: The tokenizer strips accents, which MediaPipe's does not.
+        UserWarning: The tokenizer strips accents, which MediaPipe's does not, or has further tokens.
     """
     try:
         _schema()
@@ -72,6 +72,10 @@ def _check_tokenizer(tokenizer: Tokenizer) -> None:
         raise ValueError(
             "mediapipe=True is for the tokenizers of uncased BERT models (WordPiece, lower case): MediaPipe has no "
             "other that answers are equal with. Leave it out: the file then takes the token ids of your own tokenizer."
+        )
+    if added := [token["content"] for token in pipeline["added_tokens"] if not token["special"]]:
+        warnings.warn(
+            f"MediaPipe does not know the tokens that were added to the vocabulary: {shown(added)}.", stacklevel=7
         )
     if normalizer["strip_accents"] is not False:
         warnings.warn(

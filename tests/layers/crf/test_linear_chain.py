@@ -77,6 +77,15 @@ def test_what_is_refused(make, message):
         make()
 
 
+def test_pairs_may_be_an_array(tmp_path):
+    inputs = keras.Input((None, C))
+    model = keras.Model(inputs, CRF(np.array([[-1, 2], [0, 2]]), scale=np.float32(2))(inputs))
+    assert model.layers[-1].get_config()["forbidden"] == [[-1, 2], [0, 2]]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(to_numpy(loaded(SCORES)), to_numpy(model(SCORES)))
+
+
 def test_an_empty_batch():
     paths = CRF()(np.zeros((0, 4, C), "float32"))
     assert tuple(paths.shape) == (0, 4 + C + 1, C + 1)
