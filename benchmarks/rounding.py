@@ -126,18 +126,19 @@ def programs(task: Any, test: tuple, temporary: Path) -> dict[str, tuple[Path, C
         return lambda columns: serving.run(None, {name: columns[name].astype("int64") for name in names})
 
     found: dict[str, tuple[Path, Callable[[], Any]]] = {}
-    for name, options in {"SavedModel": {}, "SavedModel int8": {"compute": "int8", "validation_data": test}}.items():
+    measured = {"validation_data": test, "max_loss": 1.0}
+    for name, options in {"SavedModel": {}, "SavedModel int8": {"compute": "int8", **measured}}.items():
         print(name)
-        task.export(temporary / name, max_loss=1.0, **options)
+        task.export(temporary / name, **options)
         found[name] = temporary / name, session(temporary / name)
-    for name, options in {"LiteRT": {}, "LiteRT int8": {"quantize": "int8", "validation_data": test}}.items():
+    for name, options in {"LiteRT": {}, "LiteRT int8": {"quantize": "int8", **measured}}.items():
         print(name)
-        task.export(temporary / name, format="litert", max_loss=1.0, **options)
+        task.export(temporary / name, format="litert", **options)
         path = temporary / name / "model.tflite"
         found[name] = path, of_ids(path.parent, Interpreter(path.read_bytes()))
     print("ONNX int8")
     folder = temporary / "onnx"
-    task.export(folder, format="onnx", quantize="int8", validation_data=test, max_loss=1.0)
+    task.export(folder, format="onnx", quantize="int8", **measured)
     for name, file in {"ONNX Runtime": "model.onnx", "ONNX Runtime int8": "model_quantized.onnx"}.items():
         found[name] = folder / "onnx" / file, of_ids(folder, onnx(folder / "onnx" / file))
     return found

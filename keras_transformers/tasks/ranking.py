@@ -106,15 +106,10 @@ def ranking(
     stored = {"prompts": {**known.texts}, "default_prompt": default_prompt}
     scorer = head.scorer() if isinstance(head, LogitScore) else pair_scorer(setup, head.scores)
     columns = (*CHECKED, partial(check_texts, "prompt"))
-    answers = OnePass(
-        given,
-        scorer,
-        _signatures(scorer, activation, known, write),
-        _describe,
-        read_columns=columns,
-        # The folder of a decoder is a language model's, whose graph has other logits.
-        from_ids=None if isinstance(head, LogitScore) else FromIds(scorer, setup.config.num_segments),
-    )
+    signatures = _signatures(scorer, activation, known, write)
+    # The folder of a decoder is a language model's, whose graph has other logits.
+    from_ids = None if isinstance(head, LogitScore) else FromIds(scorer, setup.config.num_segments)
+    answers = OnePass(given, scorer, signatures, _describe, read_columns=columns, from_ids=from_ids)
     learn = _learn_pairs if loss == "binary" else learn_choices
     return Parts(
         **learn(given, scorer, partial(write, prompts=known.text_of(None))) | {"tokenizer": setup.tokenizer},

@@ -98,8 +98,9 @@ LmWeight = Annotated[
 ]
 Crf = Annotated[
     bool,
-    of_training("--crf", help="Labels of words depend on those before them: a conditional random field."),
+    of_training("--crf", help="Choose the labels of a text together, by a conditional random field."),
 ]
+Report = Annotated[Path | None, of_output(help="File for the evaluation report, in JSON.")]
 ResumeFolder = Annotated[
     Path | None,
     of_training(help="Folder for the state of the run; the same command resumes an interrupted run from it."),
@@ -150,7 +151,7 @@ def finetune(
     resume: ResumeFolder = None,
     out: Annotated[Path, of_output(help="Folder for the fine-tuned model.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, of_output(help="Folder for the SavedModel.", show_default="OUT-export/1")] = None,
-    report: Annotated[Path | None, of_output(help="File for the evaluation report, in JSON.")] = None,
+    report: Report = None,
 ) -> None:
     """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 

@@ -66,8 +66,8 @@ def converted(from_ids: FromIds, length: int | None = None, quantize: str | None
     Args:
         from_ids: The model and its outputs.
         length: Tokens of the only row that the file takes; None for any number of rows and tokens.
-        quantize: `"int8"` for matrices of 8 bits, whose products with activations, rounded row by row, are those of
-            integers; `"float16"` for weights of 16 bits, which are computed with in float32; None for float32.
+        quantize: `"int8"` for matrices of 8 bits, which are multiplied as integers with activations that are rounded
+            row by row; `"float16"` for weights of 16 bits, which are computed with in float32; None for float32.
 
     Raises:
         ValueError: An operation of the model is none of LiteRT's.
