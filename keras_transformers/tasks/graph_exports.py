@@ -17,10 +17,10 @@ from keras_transformers.checkpoints.weights.saving import Graphs
 from keras_transformers.tasks.answers.services import check_exportable
 from keras_transformers.tasks.contract.kind import find_kind
 from keras_transformers.tasks.exports import litert_graph, onnx_graph
+from keras_transformers.tasks.exports.graph_checks import Program
 from keras_transformers.tasks.exports.rounding_loss import (
     MOST,
     Loss,
-    Program,
     checked_data,
     computed_by,
     rounding_loss,

@@ -11,11 +11,22 @@ from typing import Any
 from keras_transformers.tasks.answers.services import check_compute
 from keras_transformers.tasks.contract.forwarded import check_process, find_section, with_section
 from keras_transformers.tasks.exports.rounding_loss import with_int8
-from keras_transformers.tasks.graph_exports import FORMATS, checked_measure, export_graph, has_ids, told_loss
+from keras_transformers.tasks.graph_exports import (
+    FORMATS,
+    GraphOptions,
+    checked_measure,
+    export_graph,
+    has_ids,
+    told_loss,
+)
 from keras_transformers.training.lora import merged
 from keras_transformers.utils.untrusted import shown
 
 SAVED_MODEL = "saved_model"
+GRAPH_OPTIONS = {
+    name: one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    for name, one in inspect.signature(GraphOptions, eval_str=True).parameters.items()
+}
 MEASURED = "validation_data", "max_loss"  # options of all formats
 HELP = """
 Token ids:
@@ -57,23 +68,16 @@ def export_method(task: Any) -> Callable[..., None]:
         if format != SAVED_MODEL:
             return export_graph(task, folder, format, {**{repr(value): value for value in arguments}, **options})
         data, most = (options.pop(name, None) for name in MEASURED)
-        if given := sorted(options.keys() & GRAPH_OPTIONS.parameters.keys()):
+        if given := sorted(options.keys() & GRAPH_OPTIONS.keys()):
             raise ValueError(
                 f"{', '.join(given)}: only with format={' or '.join(map(repr, FORMATS))}. Leave out, or give a format."
             )
         _measure(task, options.get("compute"), data, most)
         return method(folder, *arguments, **options)
 
-    export.__signature__ = _joined(inspect.signature(method), GRAPH_OPTIONS)  # type: ignore[attr-defined]
+    export.__signature__ = _joined(inspect.signature(method))  # type: ignore[attr-defined]
     export.__doc__ = inspect.cleandoc(described.__doc__ or "") + "\n" + (HELP if has_ids(task) else "")
     return export
-
-
-def _graph_options(
-    *, format: str = SAVED_MODEL, weights: bool = False, quantize: str | None = None, length: int | None = None,
-    mediapipe: bool = False, validation_data: Any = None, max_loss: float | None = None,
-) -> None:  # fmt: skip
-    """Do nothing: the options of graphs, for the signature of `export`."""
 
 
 def _measure(task: Any, compute: Any, data: Any, most: Any) -> None:
@@ -89,11 +93,9 @@ def _measure(task: Any, compute: Any, data: Any, most: Any) -> None:
         told_loss(task, scopes, columns, most)
 
 
-GRAPH_OPTIONS = inspect.signature(_graph_options, eval_str=True)
-
-
-def _joined(method: inspect.Signature, graphs: inspect.Signature) -> inspect.Signature:
-    """Return the signature of a method with further options before its last, variadic ones."""
+def _joined(method: inspect.Signature) -> inspect.Signature:
+    """Return the signature of a method with the format and its options before its last, variadic ones."""
     named = [one for one in method.parameters.values() if one.kind is not one.VAR_KEYWORD]
     rest = [one for one in method.parameters.values() if one.kind is one.VAR_KEYWORD]
-    return method.replace(parameters=[*named, *graphs.parameters.values(), *rest])
+    chosen = inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default=SAVED_MODEL, annotation=str)
+    return method.replace(parameters=[*named, chosen, *GRAPH_OPTIONS.values(), *rest])

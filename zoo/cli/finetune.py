@@ -16,7 +16,7 @@ from zoo.cli import bare
 from zoo.cli.app import AfterSaving, app, examples
 from zoo.cli.conversations_file import CONVERSATIONS, learned_from
 from zoo.cli.data import Columns
-from zoo.cli.finetune_parts import SPLIT, Files, Folders, Parts, Request, check_before_work, request_of
+from zoo.cli.finetune_parts import SPLIT, Files, Folders, Parts, Request, checked, request_of
 from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
 from zoo.cli.report import show
@@ -170,8 +170,7 @@ def finetune(
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat, "crf": crf or None}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label, encoding, errors), problem.value, split)
-    folders = Folders(out, export or Path(f"{out}-export", "1"), report)
-    check_before_work(files, folders, has_labels=task == "classification")
+    folders = checked(files, Folders(out, export or Path(f"{out}-export", "1"), report), task == "classification")
     with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 

@@ -166,11 +166,16 @@ class Folders(NamedTuple):
             check_new_file("--report", self.report, *read)
 
 
-def check_before_work(files: Files, folders: Folders, has_labels: bool) -> None:
-    """Raise a `ValueError` if a folder cannot be written or a table lacks a column, before Keras is imported."""
+def checked(files: Files, folders: Folders, has_labels: bool) -> Folders:
+    """Return the folders, checked before Keras is imported.
+
+    Raises:
+        ValueError: A folder cannot be written, or a table lacks a column.
+    """
     folders.check(files.train, files.test)
     for path in (files.train, files.test):
         check_header(path, files.columns.labelled() if has_labels else files.columns)
+    return folders
 
 
 def request_of(kind: Any, rows: Rows) -> Request:

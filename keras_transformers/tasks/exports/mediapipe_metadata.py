@@ -44,10 +44,7 @@ def check_task(task: Any) -> None:
         ) from error
     answers = task.parts.answers
     is_single = getattr(getattr(answers, "classes", None), "problem", "") == "single_label"
-    has_vectors = answers.from_ids.rank == 2 and "sentence_embedding" in answers.from_ids.run(
-        *(np.ones((1, 2), "int32") for _ in answers.from_ids.names)
-    )
-    if not (is_single or has_vectors):
+    if not is_single and "sentence_embedding" not in _outputs(answers.from_ids):
         raise ValueError(
             "mediapipe=True is for classification with one label a text and for sentence_embedding: received "
             f"{task.name}. Leave it out: the file then takes token ids."
@@ -62,6 +59,11 @@ def check_task(task: Any) -> None:
             "leave mediapipe out."
         )
     _check_tokenizer(task.tokenizer)
+
+
+def _outputs(from_ids: FromIds) -> Tensors:
+    """Return the outputs for one token."""
+    return from_ids.run(*(np.ones((1,) * from_ids.rank, "int32") for _ in from_ids.names))
 
 
 def _check_tokenizer(tokenizer: Tokenizer) -> None:

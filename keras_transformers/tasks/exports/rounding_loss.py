@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.contract.from_ids import COLUMNS
+from keras_transformers.tasks.exports.graph_checks import Program
 from keras_transformers.tasks.exports.int8 import Int8Weights
 from keras_transformers.tasks.inputs.sources import kept
 from keras_transformers.utils.untrusted import shown
 
-Program = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # from inputs to outputs by name, batch first
 LOWER_IS_BETTER = ("mean_absolute_error", "mean_squared_error", "cross_entropy", "perplexity")
 ROWS = "texts", "labels", "pairs"
 JUDGES = "spearman", "f1"  # scores of `evaluate` that a task is judged by before its metrics

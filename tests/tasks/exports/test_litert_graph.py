@@ -16,7 +16,7 @@ from onnx_clients import TEXTS, Client
 
 from keras_transformers.checkpoints.files.atomic_folder import LITERT
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.exports import litert_graph
+from keras_transformers.tasks.exports import graph_checks
 
 pytestmark = pytest.mark.parity
 ENCODERS = [name for name, kind in KINDS.items() if kind == "encoder" and name != "model2vec"]
@@ -154,7 +154,7 @@ def test_an_export_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     task = tiny.classifier()
     exported(task, tmp_path / "lite")
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    monkeypatch.setattr(litert_graph, "TOLERANCE", -1.0)
+    monkeypatch.setattr(graph_checks, "TOLERANCE", -1.0)
     with pytest.raises(RuntimeError, match="LiteRT computes other logits than the model"):
         exported(task, tmp_path / "lite")
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

@@ -15,7 +15,7 @@ from onnx_clients import TEXTS, Client, entities
 
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.contract.from_ids import FromIds
-from keras_transformers.tasks.exports import onnx_graph
+from keras_transformers.tasks.exports import graph_checks, onnx_graph
 from keras_transformers.training.lora import add_lora
 
 pytestmark = pytest.mark.parity
@@ -221,7 +221,7 @@ def test_an_export_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     task = tiny.classifier()
     exported(task, tmp_path / "onnx")
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    monkeypatch.setattr(onnx_graph, "TOLERANCE", -1.0)
+    monkeypatch.setattr(graph_checks, "TOLERANCE", -1.0)
     with pytest.raises(RuntimeError, match="computes other logits than the model"):
         exported(shuffled(task), tmp_path / "onnx")
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
