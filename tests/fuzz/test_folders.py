@@ -53,9 +53,11 @@ def contents(folder: Path) -> dict[str, object]:
 def test_folders_to_replace(tmp_path, marker):
     """A folder that holds anything else is not touched; one that was refused is as it was."""
     names = [marker, "notes.txt", "variables/variables.index", "assets/x", "vocab.txt", "sub/config.json", ".git/HEAD",
-             "model.safetensors", "assets.extra/tf_serving_warmup_requests", "1_Pooling/config.json"]  # fmt: skip
+             "model.safetensors", "assets.extra/tf_serving_warmup_requests", "1_Pooling/config.json",
+             "onnx/notes.txt"]  # fmt: skip
     kinds = ("file", "file", "file", "folder", "link", "loop", "pipe")
-    own = ("config.json", "variables", "assets", "vocab.txt", "model.safetensors", "1_Pooling", "saved_model.pb")
+    own = ("config.json", "variables", "assets", "vocab.txt", "model.safetensors", "1_Pooling", marker)
+    folders = {str(parent) for parent in Path(marker).parents} - {"."}  # that the marker lies in
 
     def replace_a_folder(entries):
         target = tmp_path / "target"
@@ -66,12 +68,12 @@ def test_folders_to_replace(tmp_path, marker):
         before = contents(target)
         try:
             with atomic_folder(target, marker) as temporary:
-                (temporary / marker).write_bytes(b"new")
+                _make(temporary / marker, "file", b"new")
         except ValueError:
             assert contents(target) == before
             raise
-        assert all(name.startswith(own) for name in before), before
-        assert contents(target).keys() == {marker}
+        assert all(name.startswith(own) or name in folders for name in before), before
+        assert contents(target).keys() == {marker, *folders}
 
     config = st.just(b'{"model_type": "bert"}') | json_files({"model_type": "bert", "architectures": ["BertModel"]})
     entries = st.lists(st.tuples(st.sampled_from(names), st.sampled_from(kinds), config), max_size=4)
