@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -75,7 +77,7 @@ def converted(from_ids: FromIds, length: int | None = None, quantize: str | None
             row by row; `"float16"` for weights of 16 bits, which are computed with in float32; None for float32.
 
     Raises:
-        ValueError: An operation of the model is none of LiteRT's.
+        ValueError: An operation of the model is none of LiteRT's, or the temporary folder has no room for the model.
         RuntimeError: LiteRT computes other numbers.
     """
     import tensorflow as tf
@@ -95,6 +97,13 @@ def converted(from_ids: FromIds, length: int | None = None, quantize: str | None
         content = converter.convert()
     except Exception as error:  # the converter's own class, which is private
         raise cannot_hold("litert", error) from error
+    if SIGNATURE not in _interpreter_class()(model_content=content).get_signature_list():
+        # The converter goes on without names of inputs if it cannot write its temporary SavedModel.
+        size = sum(math.prod(weight.shape) for weight in from_ids.model.variables) * 4 / 1e6
+        raise ValueError(
+            f"the converter cannot write the model ({size:.2f} MB) into the temporary folder {tempfile.gettempdir()}. "
+            "Make room there, or name another folder in the environment variable TMPDIR."
+        )
     if quantize is None:
         check_outputs(Interpreter(content), from_ids, "LiteRT", None if length is None else shape)
     return content

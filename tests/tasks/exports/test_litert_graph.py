@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import resource
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from onnx_clients import TEXTS, Client
 
 from keras_transformers.checkpoints.files.atomic_folder import LITERT
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.exports import graph_checks
+from keras_transformers.tasks.exports import graph_checks, litert_graph
 
 pytestmark = pytest.mark.parity
 ENCODERS = [name for name, kind in KINDS.items() if kind == "encoder" and name != "model2vec"]
@@ -158,3 +161,15 @@ def test_an_export_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="LiteRT computes other logits than the model"):
         exported(task, tmp_path / "lite")
     assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_a_full_temporary_folder_is_named():
+    """The converter would go on, with a file that nobody can call."""
+    from_ids, limits = tiny.classifier().parts.answers.from_ids, resource.getrlimit(resource.RLIMIT_FSIZE)
+    place = re.escape(tempfile.gettempdir())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(ValueError, match=f"cannot write the model .* into the temporary folder {place}. Make room"):
+            litert_graph.converted(from_ids)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
