@@ -46,7 +46,7 @@ def wnut17(data: Path) -> tuple[str, dict[str, Any], Rows, Rows]:
     names = "wnut17train.conll", "emerging.test.annotated"
     return (
         "token_classification",
-        {"learning_rate": 3e-4, "epochs": 4},
+        {"learning_rate": 3e-4, "epochs": 4, "max_length": 256},
         *(read_annotated(data / "wnut17" / name)[:2] for name in names),
     )
 
@@ -79,7 +79,8 @@ def made(name: str, data: Path, rows: int) -> tuple[Any, tuple]:
     if task_name == "sentence_embedding":
         return zoo.load(str(packaged()), task_name, loss="cosine"), test
     names = labels_in(labels) if task_name == "token_classification" else sorted({*labels})
-    task = zoo.load("minilm_mini_en", task_name, labels=names, seed=0, max_length=128)
+    max_length = options.pop("max_length", 128)
+    task = zoo.load("minilm_mini_en", task_name, labels=names, seed=0, max_length=max_length)
     order = np.random.default_rng(0).permutation(len(texts))[:rows]
     settings = {"epochs": 3, "batch_size": 32, "learning_rate": 1e-4, "verbose": 0} | options
     task.fit([texts[row] for row in order], [labels[row] for row in order], **settings)
