@@ -18,6 +18,7 @@ import tempfile
 import time
 import unicodedata
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,10 @@ def wnut17(data: Path) -> tuple[str, dict[str, Any], Rows, Rows]:
 
     def part(name: str) -> Rows:
         """Return its texts without words of accents alone, which the tokenizer drops."""
-        rows = [*zip(*read_annotated(data / "wnut17" / name)[:2], strict=True)]
-        kept = [[i for i, word in enumerate(words) if not dropped(word)] for words, _ in rows]
-        columns = ([[row[k][i] for i in places] for row, places in zip(rows, kept, strict=True)] for k in (0, 1))
-        return next(columns), next(columns)
+        columns = read_annotated(data / "wnut17" / name)[:2]  # words, labels
+        kept = [[not dropped(word) for word in words] for words in columns[0]]
+        words, labels = ([[*compress(*row)] for row in zip(column, kept, strict=True)] for column in columns)
+        return words, labels
 
     options = {"learning_rate": 3e-4, "epochs": 4, "max_length": 256}
     return "token_classification", options, part("wnut17train.conll"), part("emerging.test.annotated")

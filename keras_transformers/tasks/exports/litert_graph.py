@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -99,7 +98,7 @@ def converted(from_ids: FromIds, length: int | None = None, quantize: str | None
         raise cannot_hold("litert", error) from error
     if SIGNATURE not in _interpreter_class()(model_content=content).get_signature_list():
         # The converter goes on without names of inputs if it cannot write its temporary SavedModel.
-        size = sum(math.prod(weight.shape) for weight in from_ids.model.variables) * 4 / 1e6
+        size = from_ids.model.count_params() * 4 / 1e6  # float32
         raise ValueError(
             f"the converter cannot write the model ({size:.2f} MB) into the temporary folder {tempfile.gettempdir()}. "
             "Make room there, or name another folder in the environment variable TMPDIR."
